@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gatehouse/internal/cli"
+	"gatehouse/reconcile"
+)
+
+type acceptOptions struct {
+	yes  bool
+	why  string
+	json bool
+	id   string
+}
+
+// decisionTimeout bounds what a decision does after it was made. The person's time to read is not in it.
+const decisionTimeout = 2 * time.Minute
+
+func newAcceptCommand(g *globals) *cobra.Command {
+	var opts acceptOptions
+	cmd := &cobra.Command{
+		Use:   "accept [DRIFT]",
+		Short: "Commit a drift as the reviewed state and put it in force",
+		Long: `Show the diff of a drift, ask, verify everything again, and commit only the vendored directory. What was staged
+is hashed once more and the live side is read once more; if either moved on, nothing is accepted.
+
+A drift is named by its id; it may be left out while only one is open. --yes does not ask, and needs the id.`,
+		Example: `  warden accept d-0123456789ab
+  warden accept d-0123456789ab --yes --why "new deny rule, ticket 42"`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.id = strings.Join(args, "")
+			return runAccept(cmd.Context(), g, opts)
+		},
+	}
+	cmd.Flags().BoolVar(&opts.yes, "yes", false, "do not ask")
+	cmd.Flags().StringVar(&opts.why, "why", "", "record the `reason` in the commit")
+	cmd.Flags().BoolVar(&opts.json, "json", false, "print the outcome as JSON; implies that nothing is asked")
+	return cmd
+}
+
+func runAccept(ctx context.Context, g *globals, opts acceptOptions) error {
+	if (opts.yes || opts.json) && opts.id == "" {
+		return fmt.Errorf("accept without asking needs the id of the drift; \"%s status\" shows it", g.program())
+	}
+	if opts.json && !opts.yes {
+		return errors.New("accept --json cannot ask; add --yes")
+	}
+	s, err := g.open()
+	if err != nil {
+		return err
+	}
+	drift, err := s.warden.Find(s.gates, opts.id)
+	if err != nil {
+		return g.refused(err)
+	}
+	if !opts.yes {
+		if err := g.confirm(s, drift); err != nil {
+			return err
+		}
+	}
+	type outcome struct {
+		commit string
+		pass   *reconcile.Pass
+	}
+	done, err := within(ctx, decisionTimeout, func(ctx context.Context) (outcome, error) {
+		commit, pass, err := s.warden.Accept(ctx, drift.Gate, drift.Report.Fingerprint, decided(g.streams.Getenv, opts.why))
+		return outcome{commit, pass}, err
+	})
+	if err != nil {
+		return g.refused(err)
+	}
+	return g.finish(s, done.pass, opts.json, fmt.Sprintf("accepted %s of gate %s in commit %.12s",
+		reconcile.DriftID(drift.Report.Fingerprint), drift.Gate.Name, done.commit))
+}
+
+// confirm shows the diff and asks. Without a terminal there is nobody to ask.
+func (g *globals) confirm(s *site, drift *reconcile.Drift) error {
+	if !g.streams.Interactive() {
+		return fmt.Errorf("accept asks on a terminal, and this is none; look at \"%s diff %s\", then add --yes",
+			g.program(), reconcile.DriftID(drift.Report.Fingerprint))
+	}
+	diffs, err := s.warden.Diff(drift.Gate, &drift.Report)
+	if err != nil {
+		return err
+	}
+	g.printDiff(drift.Gate.Name, diffs)
+	for _, f := range drift.Report.Findings {
+		fmt.Fprintf(g.streams.Out, "\n%s: %s\n", f.Result, cli.Line(f.Reason))
+	}
+	fmt.Fprintf(g.streams.Out, "\nAccept %s of gate %s? [y/N] ", reconcile.DriftID(drift.Report.Fingerprint), drift.Gate.Name)
+	answer, err := bufio.NewReader(g.streams.In).ReadString('\n')
+	if err != nil && answer == "" {
+		return fmt.Errorf("nothing was answered: %w", err)
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	}
+	fmt.Fprintln(g.streams.Out, "not accepted")
+	return cli.Exit(cli.No)
+}
+
+// refused shows a "no" that is about the drift and not a fault, and gives it its exit code.
+func (g *globals) refused(err error) error {
+	if !errors.Is(err, reconcile.ErrNotAcceptable) {
+		return err
+	}
+	fmt.Fprintf(g.streams.Err, "warden: %v\n", err)
+	return cli.Exit(cli.No)
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"gatehouse/internal/cli"
+	"gatehouse/reconcile"
+)
+
+type diffOptions struct {
+	json     bool
+	exitZero bool
+	id       string
+}
+
+func newDiffCommand(g *globals) *cobra.Command {
+	var opts diffOptions
+	cmd := &cobra.Command{
+		Use:   "diff [DRIFT | GATE]",
+		Short: "Show what a drift changes, or what a deploy would",
+		Long: `Show the difference between what is accepted and what the last pass found, as a unified diff: the staged bytes
+of a drift, or HEAD of the repository for a gate that awaits "warden deploy". Without an argument, all of them.
+Characters that could disturb a terminal are shown escaped.`,
+		Example: `  warden diff
+  warden diff d-0123456789ab`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			opts.id = strings.Join(args, "")
+			return runDiff(g, opts)
+		},
+	}
+	cmd.Flags().BoolVar(&opts.json, "json", false, "print the changes and their lines as JSON")
+	cmd.Flags().BoolVar(&opts.exitZero, "exit-zero", false, "exit with 0 also when there is a difference")
+	return cmd
+}
+
+// A gateDiff is the difference of one gate.
+type gateDiff struct {
+	Gate        string               `json:"gate"`
+	Result      reconcile.Result     `json:"result"`
+	Fingerprint string               `json:"fingerprint,omitempty"`
+	Diffs       []reconcile.FileDiff `json:"diffs"`
+}
+
+func runDiff(g *globals, opts diffOptions) error {
+	s, err := g.open()
+	if err != nil {
+		return err
+	}
+	drifts, err := s.differing(opts.id)
+	if err != nil {
+		return err
+	}
+	all := []gateDiff{}
+	for _, d := range drifts {
+		diffs, err := s.warden.Diff(d.Gate, &d.Report)
+		if err != nil {
+			return err
+		}
+		all = append(all, gateDiff{d.Gate.Name, d.Report.Result, d.Report.Fingerprint, diffs})
+	}
+	if opts.json {
+		err = cli.PrintJSON(g.streams.Out, struct {
+			Schema string     `json:"schema"`
+			Gates  []gateDiff `json:"gates"`
+		}{"gatehouse/diff/v1", all})
+		if err != nil {
+			return err
+		}
+	} else {
+		for _, d := range all {
+			g.printDiff(d.Gate, d.Diffs)
+		}
+		if len(all) == 0 {
+			fmt.Fprintln(g.streams.Out, "no difference at the last pass")
+		}
+	}
+	if len(all) == 0 || opts.exitZero {
+		return nil
+	}
+	return cli.Exit(cli.No)
+}
+
+// differing returns the gates whose last report has changes: the one that id names, by drift or by gate, or all.
+func (s *site) differing(id string) ([]reconcile.Drift, error) {
+	gates := s.gates
+	if id != "" {
+		named, err := s.selected([]string{id})
+		if err != nil {
+			drift, err := s.warden.Find(s.gates, id)
+			if err != nil {
+				return nil, err
+			}
+			return []reconcile.Drift{*drift}, nil
+		}
+		gates = named
+	}
+	var drifts []reconcile.Drift
+	for _, gate := range gates {
+		status, err := s.warden.Status(gate)
+		if err != nil {
+			return nil, err
+		}
+		if len(status.Changes) > 0 {
+			drifts = append(drifts, reconcile.Drift{Gate: gate, Report: status.Report})
+		}
+	}
+	return drifts, nil
+}
+
+func (g *globals) printDiff(gate string, diffs []reconcile.FileDiff) {
+	colour := g.streams.Colour()
+	for _, d := range diffs {
+		for i, line := range d.Lines {
+			line = cli.Line(line)
+			switch {
+			case i == 0:
+				line = gate + ": " + line
+			case !colour:
+			case strings.HasPrefix(line, "+"):
+				line = "\x1b[32m" + line + "\x1b[0m"
+			case strings.HasPrefix(line, "-"):
+				line = "\x1b[31m" + line + "\x1b[0m"
+			case strings.HasPrefix(line, "@@"):
+				line = "\x1b[36m" + line + "\x1b[0m"
+			}
+			fmt.Fprintln(g.streams.Out, line)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/journal"
+	"github.com/spf13/cobra"
+
+	"gatehouse/config"
+	"gatehouse/internal/cli"
+	"gatehouse/internal/durable"
+	"gatehouse/manifest"
+	vendorgate "gatehouse/vendor-gate"
+)
+
+type doctorOptions struct{ json bool }
+
+func newDoctorCommand(g *globals) *cobra.Command {
+	var opts doctorOptions
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check this host's set-up and say what to mend, in order",
+		Long: `Check the configuration, the accounts, the directories, the repository, the exports and the ways to notify.
+It changes nothing and sends nothing. What is wrong comes in the order in which to mend it.`,
+		Example: `  warden doctor`,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd.Context(), g, opts) },
+	}
+	cmd.Flags().BoolVar(&opts.json, "json", false, "print the checks as JSON")
+	return cmd
+}
+
+// A check is one thing that doctor looked at.
+type check struct {
+	What    string `json:"what"`
+	OK      bool   `json:"ok"`
+	Problem string `json:"problem,omitempty"`
+	Fix     string `json:"fix,omitempty"`
+}
+
+func runDoctor(ctx context.Context, g *globals, opts doctorOptions) error {
+	checks, err := within(ctx, passTimeout, func(ctx context.Context) ([]check, error) { return g.examine(ctx), nil })
+	if err != nil {
+		return err
+	}
+	code := cli.Yes
+	for _, c := range checks {
+		if !c.OK {
+			code = cli.No
+		}
+	}
+	if opts.json {
+		err := cli.PrintJSON(g.streams.Out, struct {
+			Schema string  `json:"schema"`
+			Checks []check `json:"checks"`
+		}{"gatehouse/doctor/v1", checks})
+		if err != nil {
+			return err
+		}
+		return cli.Exit(code)
+	}
+	paint := painter(g.streams.Colour())
+	for _, c := range checks {
+		if c.OK {
+			fmt.Fprintf(g.streams.Out, "%s  %s\n", paint(cli.Yes, "ok  "), c.What)
+			continue
+		}
+		fmt.Fprintf(g.streams.Out, "%s  %s: %s\n", paint(cli.No, "bad "), c.What, cli.Line(c.Problem))
+		if c.Fix != "" {
+			fmt.Fprintf(g.streams.Out, "      → %s\n", c.Fix)
+		}
+	}
+	return cli.Exit(code)
+}
+
+// examine looks at everything, in the order in which to mend it; what cannot be looked at for want of something
+// earlier is left out.
+func (g *globals) examine(ctx context.Context) []check {
+	var checks []check
+	add := func(what string, err error, fix string) bool {
+		c := check{What: what, OK: err == nil}
+		if err != nil {
+			c.Problem, c.Fix = err.Error(), fix
+		}
+		checks = append(checks, c)
+		return err == nil
+	}
+	c, err := config.Load(g.config)
+	if !add("configuration "+g.config, err, "mend the file; docs/warden-yaml.md has every key") {
+		return checks
+	}
+	_, err = parseSchedule(c.Schedule, time.Now())
+	add("schedule "+c.Schedule, err, "use @hourly, @every 30m, or five cron fields in UTC")
+	add("state directory "+c.State, directory(c.State), fmt.Sprintf("sudo install -d -m 0711 %s", c.State))
+	_, err = vendorgate.Open(c.Repository, c.Vendored)
+	add("repository "+c.Repository, err, "")
+	_, err = sinksOf(c, g.streams, durable.Disk{})
+	add("secrets of the notices", err, "")
+	if c.Notify.Journal {
+		add("journal", journalReachable(), "start systemd-journald, or set journal: false; lines go to the error output meanwhile")
+	}
+	for _, gate := range c.Gates {
+		g.examineGate(ctx, gate, add)
+	}
+	return checks
+}
+
+func (g *globals) examineGate(ctx context.Context, gate config.Gate, add func(what string, err error, fix string) bool) {
+	name := "gate " + gate.Name
+	uid, err := gate.UID()
+	if !add(name+": user "+gate.User, err, "") {
+		return
+	}
+	if uid == 0 {
+		add(name+": separation", fmt.Errorf("its user is root, so nothing keeps the agent from the warden"), "run the agent as a user of its own")
+	}
+	owner := gate.User
+	if u, err := user.LookupId(fmt.Sprint(uid)); err == nil {
+		owner = u.Username
+	}
+	export, err := manifest.OpenExport(gate.Export, uid, gate.Limits)
+	if !add(name+": export "+gate.Export, err, fmt.Sprintf("sudo install -d -o %s -m 0755 %s", owner, gate.Export)) {
+		return
+	}
+	defer export.Close()
+	m, err := export.Manifest(ctx)
+	publish := fmt.Sprintf("sudo -u %s gate publish", owner)
+	if add(name+": manifest", err, publish) {
+		age := time.Since(m.PublishedAt)
+		if age > 2*gate.Interval {
+			err = fmt.Errorf("it says that it is %v old; one is due every %v", age.Round(time.Second), gate.Interval)
+		}
+		add(name+": age of the manifest", err, publish)
+	}
+	snapshot, err := manifest.Scan(ctx, manifest.Source{Live: gate.Live, Owner: uid, Limits: gate.Limits})
+	if !add(name+": live files", err, "") {
+		return
+	}
+	for _, refusal := range snapshot.Refused {
+		add(name+": live files", fmt.Errorf("%s: %s", refusal.Path, refusal.Reason), "remove it, or exclude it in the configuration")
+	}
+	for _, live := range gate.Live {
+		_, err := os.Lstat(live.Root)
+		add(name+": live "+live.Name+" "+live.Root, err, "install the gate's files there, or take the entry out of the configuration")
+	}
+}
+
+func journalReachable() error {
+	if !journal.Enabled() {
+		return fmt.Errorf("no journal listens")
+	}
+	return nil
+}
+
+// directory reports what is wrong with a directory that only root may change. One that is not there yet is made by the
+// first pass.
+func directory(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		parent, err := os.Lstat(filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		if !parent.IsDir() {
+			return &fs.PathError{Op: "open", Path: filepath.Dir(path), Err: fs.ErrInvalid}
+		}
+		return nil
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("it is no directory")
+	}
+	if info.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("others can write to it (mode %04o)", info.Mode().Perm())
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gatehouse/internal/cli"
+	"gatehouse/reconcile"
+)
+
+type historyOptions struct {
+	json bool
+	gate string
+}
+
+func newHistoryCommand(g *globals) *cobra.Command {
+	var opts historyOptions
+	cmd := &cobra.Command{
+		Use:   "history [GATE]",
+		Short: "List what people decided about gates",
+		Long: `List acceptances, rejections, deploys, rollbacks and pauses, oldest first, with who decided and why. What was
+committed stands in git as well: "git log -- vendor-gate".`,
+		Example: `  warden history
+  warden history claude --json`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			opts.gate = strings.Join(args, "")
+			return runHistory(g, opts)
+		},
+	}
+	cmd.Flags().BoolVar(&opts.json, "json", false, "print the events as JSON")
+	return cmd
+}
+
+func runHistory(g *globals, opts historyOptions) error {
+	s, err := g.open()
+	if err != nil {
+		return err
+	}
+	if opts.gate != "" {
+		if _, err := s.one(opts.gate); err != nil {
+			return err
+		}
+	}
+	events, err := s.warden.History(opts.gate)
+	if err != nil {
+		return err
+	}
+	if opts.json {
+		return cli.PrintJSON(g.streams.Out, struct {
+			Schema string            `json:"schema"`
+			Events []reconcile.Event `json:"events"`
+		}{"gatehouse/history/v1", append([]reconcile.Event{}, events...)})
+	}
+	if len(events) == 0 {
+		fmt.Fprintln(g.streams.Out, "nothing was decided yet")
+		return nil
+	}
+	table := tabwriter.NewWriter(g.streams.Out, 0, 0, 2, ' ', 0)
+	for _, e := range events {
+		what := "-"
+		if e.Fingerprint != "" {
+			what = reconcile.DriftID(e.Fingerprint)
+		}
+		commit := "-"
+		if e.Commit != "" {
+			commit = e.Commit[:min(12, len(e.Commit))]
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.At.Local().Format(time.DateTime), e.Gate, e.Action, what, commit,
+			cli.Printable(e.By), cli.Line(e.Why))
+	}
+	return table.Flush()
+}

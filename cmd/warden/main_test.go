@@ -1,0 +1,123 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// The user that agents run as in the scripts, in the namespace's own /etc/passwd.
+const (
+	agentName = "gh-agent"
+	agentID   = 31337
+)
+
+// TestMain builds both programs, and as root moves into a mount namespace of its own, where /etc may be changed: the
+// place of root's index is fixed, and the scripts need a user.
+func TestMain(m *testing.M) {
+	if os.Geteuid() == 0 && os.Getenv("GATEHOUSE_TEST_NAMESPACE") == "" {
+		os.Exit(inNamespace())
+	}
+	if os.Getenv("GATEHOUSE_TEST_NAMESPACE") != "" {
+		if err := furnish(); err != nil {
+			fmt.Fprintln(os.Stderr, "furnish the namespace:", err)
+			os.Exit(1)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// inNamespace runs this test binary again in a new mount namespace.
+func inNamespace() int {
+	self, err := os.Executable()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	cmd := exec.Command(self, os.Args[1:]...)
+	cmd.Env = append(os.Environ(), "GATEHOUSE_TEST_NAMESPACE=1")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	if err := cmd.Run(); err != nil {
+		if cmd.ProcessState == nil {
+			fmt.Fprintln(os.Stderr, "new mount namespace:", err)
+		}
+		return 1
+	}
+	return 0
+}
+
+// furnish puts a layer over /etc that vanishes with the namespace, and an agent's account in it.
+func furnish() error {
+	const layer = "/mnt"
+	if err := syscall.Mount("tmpfs", layer, "tmpfs", 0, "mode=755"); err != nil {
+		return err
+	}
+	for _, dir := range []string{"upper", "work"} {
+		if err := os.Mkdir(filepath.Join(layer, dir), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := syscall.Mount("overlay", "/etc", "overlay", 0, "lowerdir=/etc,upperdir=/mnt/upper,workdir=/mnt/work"); err != nil {
+		return fmt.Errorf("overlay on /etc: %w", err)
+	}
+	for file, line := range map[string]string{
+		"/etc/passwd": fmt.Sprintf("%s:x:%d:%d::/nonexistent:/usr/sbin/nologin\n", agentName, agentID, agentID),
+		"/etc/group":  fmt.Sprintf("%s:x:%d:\n", agentName, agentID),
+	} {
+		f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		if _, err := f.WriteString(line); err != nil {
+			return err
+		}
+		if err := f.Close(); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll("/etc/gatehouse")
+}
+
+// build returns a directory with the programs, as they are installed.
+func build(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "gatehouse-bin-") // not t.TempDir: the agent's user must get there
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("go", "build", "-o", dir+"/", "gatehouse/cmd/warden", "gatehouse/cmd/gate").CombinedOutput()
+	if err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return dir
+}
+
+// TestScripts runs what a user types, with the real programs, as two users.
+func TestScripts(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: the scripts act as two users")
+	}
+	bin := build(t)
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Setup:               func(env *testscript.Env) error { return setUp(env, bin) },
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"agent":     asAgent,
+			"drift":     driftID,
+			"notices":   countNotices,
+			"slackwill": scriptSlack,
+			"publishes": forgePublication,
+		},
+	})
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"gatehouse/internal/cli"
+	"gatehouse/manifest"
+	"gatehouse/notify"
+	"gatehouse/reconcile"
+)
+
+// statusSchema is the schema of what status and reconcile print as JSON.
+const statusSchema = "gatehouse/status/v1"
+
+// A row is one gate as status and reconcile show it, in both forms.
+type row struct {
+	reconcile.Report
+	Pause   *reconcile.Pause `json:"pause,omitempty"`
+	Notices []notice         `json:"notices"`
+}
+
+// A notice is a subject in the outbox that is open, or of which somebody has not been told that it is over.
+type notice struct {
+	ID      string    `json:"id"`
+	Since   time.Time `json:"since"`
+	Pending []string  `json:"pending,omitempty"` // sinks that have not taken it yet
+}
+
+// rows adds what the outbox knows to reports.
+func (s *site) rows(reports []reconcile.Report) ([]row, error) {
+	open, err := s.warden.Outbox.Open("")
+	if err != nil {
+		return nil, err
+	}
+	pending, err := s.warden.Outbox.Pending(time.Now())
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]row, len(reports))
+	for i, r := range reports {
+		rows[i] = row{Report: r, Notices: []notice{}}
+		for _, record := range open {
+			if record.Gate == r.Gate {
+				rows[i].Notices = append(rows[i].Notices, notice{ID: record.ID(), Since: record.OpenedAt})
+			}
+		}
+		for _, p := range pending {
+			if p.Gate != r.Gate {
+				continue
+			}
+			n := slices.IndexFunc(rows[i].Notices, func(n notice) bool { return n.ID == p.Record })
+			if n < 0 {
+				n = len(rows[i].Notices)
+				rows[i].Notices = append(rows[i].Notices, notice{ID: p.Record, Since: p.Since})
+			}
+			rows[i].Notices[n].Pending = append(rows[i].Notices[n].Pending, p.Sink)
+		}
+	}
+	return rows, nil
+}
+
+func (g *globals) printRows(s *site, rows []row, asJSON bool) error {
+	if asJSON {
+		return cli.PrintJSON(g.streams.Out, struct {
+			Schema string `json:"schema"`
+			Host   string `json:"host"`
+			Gates  []row  `json:"gates"`
+		}{statusSchema, s.config.Host, rows})
+	}
+	paint := painter(g.streams.Colour())
+	for _, r := range rows {
+		printRow(g.streams.Out, paint, &r, time.Now())
+	}
+	return nil
+}
+
+func printRow(w io.Writer, paint func(int, string) string, r *row, now time.Time) {
+	word := string(r.Result)
+	if r.Result == reconcile.InSync {
+		word = "in sync"
+	}
+	fmt.Fprintf(w, "%s  %s", r.Gate, paint(r.Result.Code(), word))
+	if r.Fingerprint != "" {
+		fmt.Fprintf(w, "  %s", reconcile.DriftID(r.Fingerprint))
+	}
+	if r.Result == reconcile.InSync {
+		fmt.Fprintf(w, "  tree %.12s", r.Accepted)
+	}
+	fmt.Fprintf(w, "  since %s\n", since(r.Since, now))
+	for _, f := range r.Findings {
+		if f.Result != r.Result {
+			fmt.Fprintf(w, "  %s:", f.Result)
+		}
+		fmt.Fprintf(w, "  %s\n", cli.Line(f.Reason))
+		for i, item := range f.Items {
+			if i == maxShown {
+				fmt.Fprintf(w, "    and %d more\n", len(f.Items)-i)
+				break
+			}
+			fmt.Fprintf(w, "    %s\n", cli.Line(item.Text))
+		}
+		if isDirection(f.Result) {
+			printChanges(w, r.Changes)
+		}
+		if f.Next != "" {
+			fmt.Fprintf(w, "  → %s\n", f.Next)
+		}
+	}
+	if r.Pause != nil {
+		fmt.Fprintf(w, "  notices are held until %s by %s: %s\n", r.Pause.Until.Local().Format(time.DateTime),
+			cli.Printable(r.Pause.By), cli.Line(r.Pause.Why))
+	}
+	for _, n := range r.Notices {
+		if len(n.Pending) > 0 {
+			fmt.Fprintf(w, "  notice %s is still pending for %v\n", n.ID, n.Pending)
+		}
+	}
+}
+
+const maxShown = 20
+
+func printChanges(w io.Writer, changes []manifest.Change) {
+	for i := range changes {
+		if i == maxShown {
+			fmt.Fprintf(w, "    and %d more\n", len(changes)-i)
+			return
+		}
+		fmt.Fprintf(w, "    %s\n", reconcile.ChangeText(&changes[i]))
+	}
+}
+
+// isDirection reports whether the changes of a report are what the finding is about.
+func isDirection(r reconcile.Result) bool {
+	switch r {
+	case reconcile.Drifted, reconcile.Diverged, reconcile.Behind, reconcile.Rejected:
+		return true
+	}
+	return false
+}
+
+// printDelivery says what was said, and to whom it could not be.
+func (g *globals) printDelivery(d notify.Delivery) {
+	for _, sink := range d.Sinks {
+		if sink.Error != "" {
+			fmt.Fprintf(g.streams.Err, "warden: notices: %s: %s\n", sink.Sink, cli.Line(sink.Error))
+		}
+	}
+	for _, warning := range d.Warnings {
+		fmt.Fprintf(g.streams.Err, "warden: notices: %s\n", cli.Line(warning))
+	}
+}
+
+// painter colours by exit code: green for good, red for findings, yellow for what could not be told.
+func painter(colour bool) func(code int, text string) string {
+	return func(code int, text string) string {
+		if !colour {
+			return text
+		}
+		return fmt.Sprintf("\x1b[%dm%s\x1b[0m", map[int]int{cli.Yes: 32, cli.No: 31, cli.Unknown: 33}[code], text)
+	}
+}
+
+func since(at, now time.Time) string {
+	age := now.Sub(at)
+	switch {
+	case age < time.Minute:
+		return "just now"
+	case age < time.Hour:
+		return fmt.Sprintf("%d min ago", int(age.Minutes()))
+	case age < 48*time.Hour:
+		return fmt.Sprintf("%d h ago", int(age.Hours()))
+	default:
+		return at.Local().Format("2006-01-02")
+	}
+}

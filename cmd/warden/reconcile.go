@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gatehouse/internal/cli"
+	"gatehouse/notify"
+	"gatehouse/reconcile"
+)
+
+type reconcileOptions struct {
+	json     bool
+	exitZero bool
+	timeout  time.Duration
+	gates    []string
+}
+
+func newReconcileCommand(g *globals) *cobra.Command {
+	var opts reconcileOptions
+	cmd := &cobra.Command{
+		Use:   "reconcile [GATE...]",
+		Short: "Make one pass: compare, stage, and notify once",
+		Long: `Compare the published and the live files of each gate with what was accepted, stage the verified bytes of a
+drift, and send what is new. It never changes a live file and never commits.`,
+		Example: `  warden reconcile
+  warden reconcile claude --json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.gates = args
+			return runReconcile(cmd.Context(), g, opts)
+		},
+	}
+	cmd.Flags().BoolVar(&opts.json, "json", false, "print the reports as JSON")
+	cmd.Flags().BoolVar(&opts.exitZero, "exit-zero", false, "exit with 0 whatever the results are, unless the run itself fails")
+	cmd.Flags().DurationVar(&opts.timeout, "timeout", time.Minute, "give up after this `time`")
+	return cmd
+}
+
+func runReconcile(ctx context.Context, g *globals, opts reconcileOptions) error {
+	s, err := g.open()
+	if err != nil {
+		return err
+	}
+	gates, err := s.selected(opts.gates)
+	if err != nil {
+		return err
+	}
+	pass, err := within(ctx, opts.timeout, func(ctx context.Context) (*reconcile.Pass, error) {
+		pass, err := s.warden.Reconcile(ctx, gates)
+		if err != nil {
+			return nil, err
+		}
+		return pass, s.writeIndex()
+	})
+	if err != nil {
+		return err
+	}
+	rows, err := s.rows(pass.Reports)
+	if err != nil {
+		return err
+	}
+	if err := g.printRows(s, rows, opts.json); err != nil {
+		return err
+	}
+	g.printDelivery(pass.Delivery)
+	if opts.exitZero {
+		return nil
+	}
+	return cli.Exit(exitCode(pass))
+}
+
+// exitCode is that of the worst result. A notice that can never arrive as things are configured is a fault that no
+// good result may hide.
+func exitCode(pass *reconcile.Pass) int {
+	code := reconcile.Worst(pass.Reports).Code()
+	if code == cli.Yes && slices.ContainsFunc(pass.Delivery.Sinks, func(r notify.SinkResult) bool { return r.Permanent }) {
+		return cli.Unknown
+	}
+	return code
+}
+
+// finish writes the index, shows what a decision led to, and exits with 0 unless the run failed.
+func (g *globals) finish(s *site, pass *reconcile.Pass, json bool, done string) error {
+	if err := s.writeIndex(); err != nil {
+		return err
+	}
+	rows, err := s.rows(pass.Reports)
+	if err != nil {
+		return err
+	}
+	if !json {
+		fmt.Fprintln(g.streams.Out, done)
+	}
+	if err := g.printRows(s, rows, json); err != nil {
+		return err
+	}
+	g.printDelivery(pass.Delivery)
+	return nil
+}

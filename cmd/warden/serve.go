@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+	"github.com/robfig/cron/v3"
+	"github.com/spf13/cobra"
+
+	"gatehouse/internal/cli"
+	"gatehouse/reconcile"
+)
+
+func newServeCommand(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "serve",
+		Short: "Make passes on the schedule of the configuration, for hosts without timers",
+		Long: `Make a pass now and then whenever "schedule:" says, in UTC. The configuration is read anew for each pass, and a
+broken one is reported and does not end the service. Readiness, status and watchdog are told to systemd where it asks
+for them. A pass that hangs in the kernel ends the service with exit code 2, so that it is started afresh.`,
+		Example: `  warden serve --config /etc/gatehouse/warden.yaml`,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), g) },
+	}
+}
+
+// passTimeout bounds one pass of the service.
+const passTimeout = time.Minute
+
+func runServe(ctx context.Context, g *globals) error {
+	s, err := g.open()
+	if err != nil {
+		return err
+	}
+	schedule, err := parseSchedule(s.config.Schedule, time.Now())
+	if err != nil {
+		return fmt.Errorf("%s: schedule: %w", g.config, err)
+	}
+	var alive atomic.Int64 // when the loop last moved, in Unix seconds
+	alive.Store(time.Now().Unix())
+	go watchdog(ctx, &alive)
+	for first := true; ; first = false {
+		result, err := g.servePass(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+		if errors.Is(err, errAbandoned) {
+			return err
+		}
+		status := string(result)
+		if err != nil {
+			status = err.Error()
+			fmt.Fprintf(g.streams.Err, "warden: %s\n", strings.ReplaceAll(status, "\n", "\nwarden: "))
+		}
+		if first {
+			notifySystemd(daemon.SdNotifyReady)
+		}
+		next := schedule.Next(time.Now().UTC())
+		notifySystemd(fmt.Sprintf("STATUS=%s; next pass %s", cli.Line(status), next.Format(time.RFC3339)))
+		if !sleepUntil(ctx, next, &alive) {
+			break
+		}
+	}
+	notifySystemd(daemon.SdNotifyStopping)
+	return nil
+}
+
+// servePass makes one pass with the configuration as it is now.
+func (g *globals) servePass(ctx context.Context) (reconcile.Result, error) {
+	s, err := g.open()
+	if err != nil {
+		return reconcile.Error, err
+	}
+	pass, err := within(ctx, passTimeout, func(ctx context.Context) (*reconcile.Pass, error) {
+		pass, err := s.warden.Reconcile(ctx, s.gates)
+		if err != nil {
+			return nil, err
+		}
+		return pass, s.writeIndex()
+	})
+	if err != nil {
+		return reconcile.Error, err
+	}
+	g.printDelivery(pass.Delivery)
+	return reconcile.Worst(pass.Reports), nil
+}
+
+// sleepUntil waits for a time of the wall clock, which may be stepped meanwhile, and reports false when ctx ends.
+func sleepUntil(ctx context.Context, next time.Time, alive *atomic.Int64) bool {
+	const look = 10 * time.Second
+	for {
+		now := time.Now()
+		alive.Store(now.Unix())
+		left := next.Round(0).Sub(now.Round(0))
+		if left <= 0 {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(min(left, look)):
+		}
+	}
+}
+
+// watchdog tells systemd that the loop is alive, as long as it is.
+func watchdog(ctx context.Context, alive *atomic.Int64) {
+	interval, err := daemon.SdWatchdogEnabled(false)
+	if err != nil || interval <= 0 {
+		return
+	}
+	tick := time.NewTicker(interval / 3)
+	defer tick.Stop()
+	for {
+		stuck := time.Since(time.Unix(alive.Load(), 0)) > passTimeout+2*grace+30*time.Second
+		if !stuck {
+			notifySystemd(daemon.SdNotifyWatchdog)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// notifySystemd tells systemd, where it listens. That it does not is no fault of ours.
+func notifySystemd(state string) { _, _ = daemon.SdNotify(false, state) }
+
+// parseSchedule reads a cron line or descriptor, in UTC, and refuses what robfig/cron takes but cannot mean: time
+// zones (they make it panic), intervals below a minute, and lines that never come up.
+func parseSchedule(spec string, now time.Time) (schedule cron.Schedule, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			schedule, err = nil, fmt.Errorf("%q is no schedule", spec)
+		}
+	}()
+	if strings.Contains(spec, "=") {
+		return nil, fmt.Errorf("%q names a time zone; schedules are in UTC", spec)
+	}
+	if schedule, err = cron.ParseStandard(spec); err != nil {
+		return nil, fmt.Errorf("%q is no schedule: %w", spec, err)
+	}
+	if every, ok := strings.CutPrefix(spec, "@every "); ok {
+		if d, err := time.ParseDuration(strings.TrimSpace(every)); err != nil || d < time.Minute {
+			return nil, fmt.Errorf("%q is less than a minute", spec)
+		}
+	}
+	if schedule.Next(now.UTC()).IsZero() {
+		return nil, fmt.Errorf("%q never comes up", spec)
+	}
+	return schedule, nil
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"gatehouse/config"
+	"gatehouse/internal/cli"
+	"gatehouse/internal/durable"
+	"gatehouse/manifest"
+	"gatehouse/notify"
+	"gatehouse/reconcile"
+	vendorgate "gatehouse/vendor-gate"
+)
+
+// A site is a host as its configuration describes it, ready for work.
+type site struct {
+	config *config.Config
+	warden *reconcile.Warden
+	gates  []reconcile.Gate
+	users  map[string]uint32 // uid by gate
+}
+
+// open joins the configuration with what does the work. text takes the notices of hosts that configured no other way.
+func (g *globals) open() (*site, error) {
+	c, err := config.Load(g.config)
+	if err != nil {
+		return nil, err
+	}
+	if c.State == "" || c.Repository == "" {
+		return nil, fmt.Errorf("%s: state and repository are needed", g.config)
+	}
+	return newSite(c, g.program(), g.streams, durable.Disk{})
+}
+
+// program is how this program is called in what is printed for people to copy.
+func (g *globals) program() string {
+	if g.config == config.DefaultPath {
+		return "warden"
+	}
+	return "warden --config " + cli.Printable(g.config)
+}
+
+func newSite(c *config.Config, program string, streams cli.Streams, disk durable.Disk) (*site, error) {
+	s := &site{config: c, users: make(map[string]uint32)}
+	var errs []error
+	for _, g := range c.Gates {
+		uid, err := g.UID()
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		s.users[g.Name] = uid
+		s.gates = append(s.gates, reconcile.Gate{
+			Name: g.Name, GroupID: groupOf(g), Export: g.Export, Witness: g.Witness, Interval: g.Interval,
+			Source: manifest.Source{Live: g.Live, Owner: uid, Limits: g.Limits},
+		})
+	}
+	repository, err := vendorgate.Open(c.Repository, c.Vendored)
+	if err := errors.Join(append(errs, err)...); err != nil {
+		return nil, err
+	}
+	repository.Disk = disk
+	sinks, err := sinksOf(c, streams, disk)
+	if err != nil {
+		return nil, err
+	}
+	s.warden = &reconcile.Warden{
+		Host:       c.Host,
+		State:      c.State,
+		Program:    program,
+		Repository: repository,
+		Outbox:     &notify.Outbox{Dir: filepath.Join(c.State, "notices"), Disk: disk, Host: c.Host, Sinks: sinks},
+		Disk:       disk,
+		Now:        time.Now,
+		LockFor:    10 * time.Second,
+	}
+	return s, nil
+}
+
+// groupOf returns the group that may read the accepted copy of a gate: that of its user, or the one it has already
+// where the user is a number without an account, or where this process may not give files away.
+func groupOf(g config.Gate) int {
+	gid, err := g.GID()
+	if err != nil || os.Geteuid() != 0 {
+		return -1
+	}
+	return int(gid)
+}
+
+// selected returns the gates that are named, all of them for no name.
+func (s *site) selected(names []string) ([]reconcile.Gate, error) {
+	if len(names) == 0 {
+		return s.gates, nil
+	}
+	var gates []reconcile.Gate
+	for _, name := range names {
+		i := slices.IndexFunc(s.gates, func(g reconcile.Gate) bool { return g.Name == name })
+		if i < 0 {
+			return nil, s.unknownGate(name)
+		}
+		gates = append(gates, s.gates[i])
+	}
+	return gates, nil
+}
+
+func (s *site) unknownGate(name string) error {
+	var names []string
+	for _, g := range s.gates {
+		names = append(names, g.Name)
+	}
+	hint := "configured: " + strings.Join(names, ", ")
+	if nearest := cli.Nearest(name, names); nearest != "" {
+		hint = "did you mean " + nearest + "?"
+	}
+	return fmt.Errorf("there is no gate %q; %s", name, hint)
+}
+
+// decided returns who decides, and why. Behind sudo it is the person, not root.
+func decided(getenv func(string) string, why string) reconcile.Decision {
+	by := getenv("SUDO_USER")
+	if by == "" {
+		if u, err := user.Current(); err == nil {
+			by = u.Username
+		} else {
+			by = fmt.Sprintf("uid %d", os.Getuid())
+		}
+	}
+	return reconcile.Decision{By: by, Why: why}
+}
+
+// grace is what a run may take beyond its deadline before it is abandoned: a system call that hangs cannot be called
+// back, and the process is about to end anyway.
+const grace = 2 * time.Second
+
+// errAbandoned means that a run is stuck in a system call. The process can only be left.
+var errAbandoned = errors.New("not done")
+
+// within runs do under a deadline that holds even where do is stuck in a system call.
+func within[T any](ctx context.Context, limit time.Duration, do func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	type outcome struct {
+		value T
+		err   error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		value, err := do(ctx)
+		done <- outcome{value, err}
+	}()
+	select {
+	case o := <-done:
+		return o.value, o.err
+	case <-ctx.Done():
+	}
+	select {
+	case o := <-done:
+		return o.value, o.err
+	case <-time.After(grace):
+		var none T
+		return none, fmt.Errorf("%w within %v: something in the tree of an agent, or a disk, does not answer", errAbandoned, limit)
+	}
+}

@@ -1,0 +1,115 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"gatehouse/manifest"
+)
+
+// A place is a directory or file that the configuration names, and the key that names it.
+type place struct{ key, path, what string }
+
+// check holds the values against each other. What could not be read is empty, has been reported, and is left alone.
+func (c *Config) check(doc *document) {
+	ours := []place{
+		{"repository", c.Repository, "the repository"},
+		{"state", c.State, "the state"},
+		{"index", c.Index, "the index"},
+	}
+	var exports, lives []place
+	names := make(map[string]int)
+	for i, g := range c.Gates {
+		key := fmt.Sprintf("gates[%d]", i)
+		if first, again := names[g.Name]; again && g.Name != "" {
+			doc.bad(key+".name", "%q is also the name of gates[%d]", g.Name, first)
+		} else {
+			names[g.Name] = i
+		}
+		exports = append(exports, place{key + ".export", g.Export, fmt.Sprintf("the export of gates[%d]", i)})
+		roots := liveRoots(g, key)
+		lives = append(lives, roots...)
+		checkLive(doc, g, key, roots)
+		checkLoadedBy(doc, g, key)
+	}
+	// What the agent's user can write must not hold, or lie in, what root believes; and an export is no live file.
+	apart(doc, exports, exports)
+	apart(doc, exports, ours)
+	apart(doc, lives, ours)
+	apart(doc, exports, lives)
+}
+
+func liveRoots(g Gate, key string) []place {
+	var roots []place
+	for i, l := range g.Live {
+		roots = append(roots, place{
+			key:  fmt.Sprintf("%s.live[%d].root", key, i),
+			path: l.Root,
+			what: fmt.Sprintf("the live root %q", l.Name),
+		})
+	}
+	return roots
+}
+
+func checkLive(doc *document, g Gate, key string, roots []place) {
+	names := make(map[string]int)
+	for i, l := range g.Live {
+		if first, again := names[l.Name]; again && l.Name != "" {
+			doc.bad(parentKey(roots[i].key)+".name", "%q is also the name of live[%d]", l.Name, first)
+		} else {
+			names[l.Name] = i
+		}
+	}
+	apart(doc, roots, roots)
+	source := manifest.Source{Live: g.Live, Limits: g.Limits}
+	if err := source.Valid(); err != nil && len(doc.problems) == 0 { // else it has been said, with its place
+		doc.bad(key+".live", "%s", strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+}
+
+// checkLoadedBy finds the misspelt live name in `plugn/**`.
+func checkLoadedBy(doc *document, g Gate, key string) {
+	for i, l := range g.LoadedBy {
+		for j, file := range l.Files {
+			first, _, _ := strings.Cut(file, "/")
+			if file != "" && validName(first) && !hasLive(g.Live, first) {
+				doc.bad(fmt.Sprintf("%s.loaded_by[%d].files[%d]", key, i, j), "%q begins with the name of no live root", file)
+			}
+		}
+	}
+}
+
+func hasLive(live []manifest.Live, name string) bool {
+	for _, l := range live {
+		if l.Name == name || l.Name == "" { // an empty name has been reported
+			return true
+		}
+	}
+	return false
+}
+
+// apart reports each place among these that is, holds or lies in one of the others. Where both lists are the same,
+// each pair is looked at once and the later place is the one at fault.
+func apart(doc *document, these, others []place) {
+	same := len(these) > 0 && len(others) > 0 && &these[0] == &others[0]
+	for i, a := range these {
+		against := others
+		if same {
+			against = others[:i]
+		}
+		for _, b := range against {
+			switch {
+			case a.path == "" || b.path == "":
+			case a.path == b.path:
+				doc.bad(a.key, "%q is %s as well", a.path, b.what)
+			case inside(b.path, a.path):
+				doc.bad(a.key, "%q lies in %s, %q", a.path, b.what, b.path)
+			case inside(a.path, b.path):
+				doc.bad(a.key, "%q holds %s, %q", a.path, b.what, b.path)
+			}
+		}
+	}
+}
+
+// inside reports whether path lies below dir. Both are clean and absolute, and neither is "/".
+func inside(dir, path string) bool { return strings.HasPrefix(path, dir+"/") }

@@ -1,0 +1,97 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// maxSecret is the largest secret that is read.
+const maxSecret = 64 << 10
+
+// A Secret is where a secret is kept, not the secret: credential:NAME is a file in $CREDENTIALS_DIRECTORY, which
+// systemd fills (LoadCredential=), env:NAME a variable, file:/PATH a file that only its owner and group can read.
+// Errors name the place and what to do; they never hold the value.
+type Secret string
+
+// Read fetches the secret, without a line break at its end.
+func (s Secret) Read() (string, error) {
+	kind, name, _ := strings.Cut(string(s), ":")
+	if !s.valid() {
+		return "", errors.New("read secret: it has none of the forms credential:NAME, env:NAME and file:/PATH")
+	}
+	var text string
+	var err error
+	switch kind {
+	case "credential":
+		text, err = readCredential(name)
+	case "env":
+		text = os.Getenv(name)
+	case "file":
+		text, err = readSecretFile(name)
+	}
+	if err != nil {
+		return "", fmt.Errorf("read secret %s: %w", s, err)
+	}
+	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
+	if text == "" {
+		return "", fmt.Errorf("read secret %s: it is empty or not set", s)
+	}
+	return text, nil
+}
+
+func (s Secret) valid() bool {
+	kind, name, _ := strings.Cut(string(s), ":")
+	switch kind {
+	case "credential":
+		return name != "" && len(name) <= 255 && name[0] != '.' && only(strings.ToLower(name), "-_.")
+	case "env":
+		return name != "" && !numeric(name[:1]) && only(strings.ToLower(name), "_")
+	case "file":
+		return path.IsAbs(name) && path.Clean(name) == name && name != "/"
+	default:
+		return false
+	}
+}
+
+func readCredential(name string) (string, error) {
+	dir := os.Getenv("CREDENTIALS_DIRECTORY")
+	if dir == "" {
+		return "", fmt.Errorf("$CREDENTIALS_DIRECTORY is not set; it is in a unit with LoadCredential=%s:/PATH, "+
+			"and elsewhere env:NAME or file:/PATH serve", name)
+	}
+	return readLimited(filepath.Join(dir, name), 0)
+}
+
+func readSecretFile(name string) (string, error) { return readLimited(name, 0o007) }
+
+// readLimited reads a regular file that has none of the permissions in refuse.
+func readLimited(name string, refuse os.FileMode) (string, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return "", err
+	case !info.Mode().IsRegular():
+		return "", errors.New("it is not a regular file")
+	case info.Mode().Perm()&refuse != 0:
+		return "", fmt.Errorf("everybody can use the file (mode %04o); fix it with: chmod o= %s", info.Mode().Perm(), name)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
+	if err != nil {
+		return "", err
+	}
+	if len(data) > maxSecret {
+		return "", fmt.Errorf("it is larger than %d bytes", maxSecret)
+	}
+	return string(data), nil
+}

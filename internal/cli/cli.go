@@ -1,0 +1,109 @@
+// Package cli is what both doors of the house share: streams, exit codes, and how an error or a result is shown.
+//
+// A command is a function that returns an error. Run is the only place that turns one into an exit code: nil is 0, an
+// error made by No is 1 and has been shown already by the command itself, and everything else is 2, printed once as
+// "program: error". Exit codes never change: 0 yes, in sync, allowed; 1 no, drift, refused; 2 could not tell.
+//
+// Printable and Lines make text of foreign origin harmless on a terminal: a name or a line can neither move the cursor
+// nor change what stands before or after it.
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// The exit codes.
+const (
+	Yes     = 0
+	No      = 1
+	Unknown = 2
+)
+
+// Streams are a program's standard input, output and error output, and its environment.
+type Streams struct {
+	In     io.Reader
+	Out    io.Writer
+	Err    io.Writer
+	Getenv func(string) string
+}
+
+// System returns the streams of the process.
+func System() Streams {
+	return Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv}
+}
+
+// Colour reports whether output may be coloured: a terminal, and no NO_COLOR (https://no-color.org).
+func (s Streams) Colour() bool {
+	return s.Getenv("NO_COLOR") == "" && s.Getenv("TERM") != "dumb" && isTerminal(s.Out)
+}
+
+// Interactive reports whether a person can be asked: both ends are a terminal.
+func (s Streams) Interactive() bool { return isTerminal(s.In) && isTerminal(s.Out) }
+
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// An Answer is a "no" that the command has shown in its own words.
+type Answer struct{ Code int }
+
+func (a Answer) Error() string { return fmt.Sprintf("exit code %d", a.Code) }
+
+// Exit returns the error that makes Run exit with code without a further word, nil for Yes.
+func Exit(code int) error {
+	if code == Yes {
+		return nil
+	}
+	return Answer{code}
+}
+
+// Run executes the command tree root with args and returns the exit code.
+func Run(ctx context.Context, root *cobra.Command, args []string, streams Streams) int {
+	root.SetArgs(args)
+	root.SetIn(streams.In)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.Err)
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.SuggestionsMinimumDistance = 2
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(suggestFlag)
+	err := root.ExecuteContext(ctx)
+	var answer Answer
+	switch {
+	case err == nil:
+		return Yes
+	case errors.As(err, &answer):
+		return answer.Code
+	default:
+		fmt.Fprintf(streams.Err, "%s: %v\n", root.Name(), suggestCommand(root, err))
+		return Unknown
+	}
+}
+
+// PrintJSON writes v as indented JSON that a terminal and a browser can show as it is.
+func PrintJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// ExitCodesTopic is the help topic "exit-codes" of a program.
+func ExitCodesTopic(program, codes string) *cobra.Command {
+	return &cobra.Command{
+		Use:     "exit-codes",
+		Short:   "What the exit codes mean",
+		Long:    "Exit codes of " + program + ":\n\n" + codes,
+		Example: "  " + program + " help exit-codes",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+}

@@ -1,0 +1,139 @@
+package house
+
+import (
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	module = "gatehouse"
+	root   = "../.."
+)
+
+// mayImport says which packages of this module each package may import. It is the whole plan of the house: rooms that
+// are not built yet have their place already, and a package that is not listed fails the test. Tests may import what
+// they need.
+var mayImport = map[string][]string{
+	// The two doors.
+	"cmd/gate": {
+		"gate", "gate/harness", "gate/catalog", "gate/rules", "gate/ltl", "gate/spec", "gate/shell", "gate/flags",
+		"gate/call", "manifest", "config", "vendor-gate/default", "internal/durable", "internal/cli",
+	},
+	"cmd/warden": {
+		"reconcile", "peer", "systemd", "notify", "vendor-gate", "vendor-gate/default", "gate", "manifest", "config",
+		"internal/safefs", "internal/durable", "internal/cli",
+	},
+
+	// Root's side.
+	"peer":                {"notify", "manifest"},
+	"reconcile":           {"manifest", "vendor-gate", "notify", "internal/durable"},
+	"systemd":             {"manifest", "internal/safefs", "internal/durable"},
+	"vendor-gate":         {"manifest", "internal/durable"},
+	"vendor-gate/default": {"manifest"},
+	"notify":              {"internal/durable"},
+
+	// What both sides know.
+	"config":   {"manifest"},
+	"manifest": {"internal/safefs", "internal/durable"},
+
+	// The agent's side.
+	"gate/harness": {"gate", "gate/call", "internal/durable"},
+	"gate/catalog": {"gate", "gate/call", "internal/durable"},
+	"gate": {
+		"gate/shell", "gate/spec", "gate/flags", "gate/rules", "gate/call", "manifest", "config",
+	},
+	"gate/rules": {"gate/ltl", "gate/spec", "gate/call", "internal/durable"},
+	"gate/spec":  {"gate/shell", "gate/call"},
+	"gate/ltl":   {"gate/call"},
+	"gate/flags": {"gate/call", "internal/durable"},
+
+	// The ground.
+	"gate/call":        {},
+	"gate/shell":       {},
+	"internal/safefs":  {},
+	"internal/durable": {},
+	"internal/cli":     {},
+	"internal/house":   {},
+}
+
+func TestImportsFollowThePlan(t *testing.T) {
+	for _, line := range goList(t, "{{.ImportPath}} {{join .Imports \" \"}}", "./...") {
+		paths := strings.Fields(line)
+		pkg := strings.TrimPrefix(paths[0], module+"/")
+		allowed, ok := mayImport[pkg]
+		if !ok {
+			t.Errorf("%s: not listed in mayImport; give it its place", pkg)
+			continue
+		}
+		for _, path := range paths[1:] {
+			dep, ours := strings.CutPrefix(path, module+"/")
+			if ours && !slices.Contains(allowed, dep) {
+				t.Errorf("%s imports %s, which the plan does not let it", pkg, dep)
+			}
+		}
+	}
+}
+
+func TestThePlanNamesOnlyItsOwnPackages(t *testing.T) {
+	for pkg, allowed := range mayImport {
+		for _, dep := range allowed {
+			if _, ok := mayImport[dep]; !ok {
+				t.Errorf("%s may import %s, which the plan does not have", pkg, dep)
+			}
+		}
+	}
+}
+
+// notForGate lists what must stay out of the program that runs before every command of an agent, and why. A path that
+// ends in a slash stands for all below it.
+var notForGate = map[string]string{
+	"github.com/go-git/":           "git is root's business, and its start-up costs half a millisecond",
+	"github.com/slack-go/":         "notices are root's business",
+	"github.com/coreos/go-systemd": "D-Bus and the journal are root's business",
+	"github.com/godbus/":           "D-Bus is root's business",
+	"github.com/nats-io/":          "hosts that watch each other are root's business",
+	"github.com/santhosh-tekuri/":  "its package initialisation alone takes four milliseconds",
+	"github.com/robfig/cron":       "schedules are root's business",
+	"net/http":                     "the gate makes no requests, and linking it costs 4 MB",
+	module + "/notify":             "notices are root's business",
+	module + "/reconcile":          "comparing and accepting are root's business",
+}
+
+func TestGateLinksNothingHeavy(t *testing.T) {
+	for _, dep := range goList(t, "{{.ImportPath}}", "-deps", "./cmd/gate") {
+		for path, why := range notForGate {
+			if dep == path || strings.HasPrefix(dep, strings.TrimSuffix(path, "/")+"/") {
+				t.Errorf("cmd/gate links %s: %s", dep, why)
+			}
+		}
+	}
+	if t.Failed() {
+		t.Log("go mod why, or go list -deps of each import of cmd/gate, says who brings it")
+	}
+}
+
+// goList returns the lines that go list prints for the packages of this module.
+func goList(t *testing.T, format string, args ...string) []string {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"list", "-f", format}, args...)...)
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(explain(err))
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if len(lines) < 2 {
+		t.Fatalf("go list %v: %q is not the module", args, out)
+	}
+	return lines
+}
+
+func explain(err error) error {
+	if exit, ok := err.(*exec.ExitError); ok {
+		return fmt.Errorf("go list: %w\n%s", err, exit.Stderr)
+	}
+	return err
+}

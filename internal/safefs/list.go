@@ -1,0 +1,46 @@
+package safefs
+
+import (
+	"fmt"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// List returns the names in the directory, sorted by their bytes. A directory with more than max names is refused
+// after max+1 of them (Size), one that changes meanwhile is too (InFlux), since a name that moves can be missed.
+func (d *Dir) List(max int) ([]string, error) {
+	fd, err := openSelf(d.at.fd)
+	if err != nil {
+		return nil, failed("list", d.name, err)
+	}
+	defer unix.Close(fd)
+	before, err := fstat(fd)
+	if err != nil {
+		return nil, failed("stat", d.name, err)
+	}
+	var names []string
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := retry(func() (int, error) { return unix.Getdents(fd, buf) })
+		if err != nil {
+			return nil, failed("list", d.name, err)
+		}
+		if n == 0 {
+			break
+		}
+		_, _, names = unix.ParseDirent(buf[:n], max+1-len(names), names)
+		if len(names) > max {
+			return nil, refuse(d.name, Size, fmt.Sprintf("the directory has more than %d entries", max))
+		}
+	}
+	after, err := fstat(fd)
+	if err != nil {
+		return nil, failed("stat", d.name, err)
+	}
+	if after != before {
+		return nil, refuse(d.name, InFlux, "the directory changed while it was listed")
+	}
+	slices.Sort(names)
+	return names, nil
+}

@@ -1,0 +1,14 @@
+package manifest
+
+import (
+	"strings"
+
+	"gatehouse/internal/safefs"
+)
+
+// InFlux reports whether the entry only kept changing while it was read.
+func (r *Refusal) InFlux() bool { return strings.HasPrefix(r.Reason, phrase(safefs.InFlux)) }
+
+// IsInFlux reports whether err says only that something changed, or was leased, while it was read: the next try may
+// succeed.
+func IsInFlux(err error) bool { return isRefused(err, safefs.InFlux) || isRefused(err, safefs.Busy) }

@@ -1,0 +1,133 @@
+package notify
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+)
+
+// A Message is what one sink is sent in one run: everything that is new to it, the worst first.
+type Message struct {
+	ID      string    // n-…; the same for the same notices
+	Host    string    // quoted
+	At      time.Time // of the first attempt
+	Notices []Notice
+}
+
+// A State says what a notice announces.
+type State string
+
+// The states.
+const (
+	Opened   State = "open"     // the subject is open, with these changes
+	Changed  State = "changed"  // these changes have come to those announced
+	Closed   State = "closed"   // the subject is no longer open
+	Flapping State = "flapping" // it changes too often to announce each change
+)
+
+// A Notice is what there is to say about one record as of a revision. Its texts are quoted.
+type Notice struct {
+	ID    string `json:"id"` // record#revision
+	State State  `json:"state"`
+	Event        // Changes holds the new ones, at most 500
+	// ChangesTotal counts the new changes, Open all that are open.
+	ChangesTotal int       `json:"changes_total"`
+	Open         int       `json:"open"`
+	OpenedAt     time.Time `json:"opened_at"`
+	ClearedAt    time.Time `json:"cleared_at,omitzero"`
+	Why          string    `json:"why,omitempty"`
+	Unannounced  bool      `json:"unannounced,omitempty"` // closed, and never announced while it was open
+	Revision     int       `json:"revision"`
+}
+
+// newMessage makes the message of the notices. Its id depends on the host too, since many hosts share a channel, and on
+// when the episodes opened, since numbers begin anew where a state directory is lost.
+func newMessage(host string, notices []Notice) Message {
+	h := sha256.New()
+	fmt.Fprintf(h, "gatehouse/notice/v1 %q", host)
+	for _, n := range notices {
+		fmt.Fprintf(h, " %q %d", n.ID, n.OpenedAt.UnixNano())
+	}
+	return Message{ID: "n-" + hex.EncodeToString(h.Sum(nil)[:10]), Host: quote(host), Notices: notices}
+}
+
+// Limits of the text of one notice.
+const (
+	shownChanges = 20
+	shownDetail  = 40
+)
+
+// title says in one line what the notice is about.
+func (n *Notice) title(host string) string {
+	state := map[State]string{Opened: "new", Changed: "more of it", Closed: "over", Flapping: "flapping"}[n.State]
+	return fmt.Sprintf("gate %s on %s: %s (%s)", n.Gate, host, n.Kind, state)
+}
+
+// body is what there is to read, line by line, without title and command.
+func (n *Notice) body() []string {
+	var lines []string
+	if n.State != Closed || n.Unannounced {
+		lines = append(lines, n.Summary)
+	}
+	if n.State == Closed {
+		lines = append(lines, "cleared "+clock(n.ClearedAt)+": "+n.Why)
+	}
+	if n.Unannounced {
+		lines = append(lines, "open since "+clock(n.OpenedAt)+", announced only now")
+	}
+	var texts []string
+	for _, c := range n.Changes {
+		if c.Text != "" && c.Text != n.Summary {
+			texts = append(texts, c.Text)
+		}
+	}
+	if len(texts) > 0 {
+		head := count(n.ChangesTotal, "change") + ":"
+		switch {
+		case n.State == Changed:
+			head = fmt.Sprintf("%s, %d open:", count(n.ChangesTotal, "new change"), n.Open)
+		case n.State == Closed && !n.Unannounced:
+			head = count(n.ChangesTotal, "change") + " that had not been announced:"
+		}
+		lines = append(lines, head)
+		for _, text := range texts[:min(len(texts), shownChanges)] {
+			lines = append(lines, "  "+text)
+		}
+		if left := n.ChangesTotal - shownChanges; left > 0 {
+			lines = append(lines, "  "+more(left, "change"))
+		}
+	}
+	lines = append(lines, n.Detail[:min(len(n.Detail), shownDetail)]...)
+	if left := len(n.Detail) - shownDetail; left > 0 {
+		lines = append(lines, more(left, "line"))
+	}
+	return lines
+}
+
+// footer identifies the notice, so that a repeat is recognised as one.
+func (n *Notice) footer(m *Message) string {
+	return fmt.Sprintf("%s · notice %s · message %s", shortFingerprint(n.Fingerprint), n.ID, m.ID)
+}
+
+// text is the whole notice for people, the title first and the command on a line of its own.
+func (n *Notice) text(m *Message) []string {
+	lines := []string{n.title(m.Host)}
+	for _, line := range n.body() {
+		lines = append(lines, "  "+line)
+	}
+	if n.Command != "" {
+		lines = append(lines, "", "    "+n.Command, "")
+	}
+	return append(lines, "  "+n.footer(m))
+}
+
+// shortFingerprint is how people name a drift.
+func shortFingerprint(fingerprint string) string {
+	if fingerprint == "" {
+		return "no fingerprint"
+	}
+	return "d-" + fingerprint[:min(len(fingerprint), 12)]
+}
+
+func clock(t time.Time) string { return t.UTC().Format(time.RFC3339) }

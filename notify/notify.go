@@ -1,0 +1,252 @@
+// Package notify says a thing once.
+//
+// Callers report, as often as they look, what is open (Outbox.Report) and what is over (Outbox.Clear). Deliver then
+// tells every sink what that sink has not been told, in one message for each sink and run:
+//
+//   - plan: what a report changes in the record of its subject, a pure function;
+//   - news: what a record holds that a sink has not heard, a pure function of the record and the revision that the sink
+//     was last told;
+//   - deliver: write down the attempt, send, write down the result.
+//
+// There is one record, a file in Outbox.Dir, for each subject and episode; its id is kind/gate/subject/episode. An
+// episode lasts from the report that opens a subject to Clear; when the subject opens again, the next one begins.
+// Within an episode each report that changes something is a revision, and each change knows the revision in which it
+// came. So a sink's whole memory is one number, and merging what is unsent, dropping what went away and announcing what
+// came back need no rules of their own: A, then B, then A again announces A twice. A set that shrinks announces nothing.
+// Where the caller names no changes, its fingerprint is the one change.
+//
+// The promise is "at least once, once in practice". Before each attempt the record says what is being sent, so a crash
+// leaves a doubt and never a loss. A sink that can look (Finder) is asked; a doubt that stays is sent again word for
+// word under the ids that it had, next to what has come since. Ids: record#revision for a notice; n-… for a message,
+// which is a digest of the host and its notices and therefore the same when the same is sent again.
+//
+// Decisions where the design is silent:
+//
+//   - A sink that is added later is told what is open then, and nothing of what is over.
+//   - A pause holds messages back and nothing else. What opened and was cleared meanwhile is told afterwards, in one
+//     notice that says both; so is what could not be sent while it was open.
+//   - More than 20 announcements of one subject in an hour are flapping: one notice an hour says so, and when the
+//     subject is calm again what stands then is announced. Nothing is lost meanwhile but the single steps.
+//   - What the receiver calls our fault (4xx but 408, 425 and 429; Slack's own errors but those that pass) is tried
+//     once a run and reported as Permanent.
+//   - A record is removed 30 days after everybody heard that it is over; the newest of a subject stays, for its number.
+//     So a subject should be a lasting name: what varies belongs into Fingerprint or Changes.
+//   - A record whose checksum does not match is set aside under .corrupt-…, and each run warns of it until somebody
+//     deletes it. Its subject opens anew, under the next number.
+//
+// All text of an event is quoted when it comes in (quote.go), so that no sink sees a control character.
+//
+// notify knows durable. It does not know what a gate or a drift is.
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"gatehouse/internal/durable"
+)
+
+// An Event says that a subject is open, with exactly these changes.
+type Event struct {
+	Kind    string `json:"kind"` // Kind, Gate and Subject are names: see checkName
+	Gate    string `json:"gate"`
+	Subject string `json:"subject"`
+	// Severity orders notices, higher is worse. In the journal 10 and more is critical, from 8 on an error, less a
+	// warning.
+	Severity    int      `json:"severity"`
+	Fingerprint string   `json:"fingerprint,omitempty"`
+	Summary     string   `json:"summary"`
+	Changes     []Change `json:"changes"`
+	Detail      []string `json:"detail,omitempty"`  // lines, such as a diff
+	Command     string   `json:"command,omitempty"` // what a person runs next, shown whole
+}
+
+// A Change is one thing that is not as it should be. Its ID is the same as long as the thing is.
+type Change struct {
+	ID   string `json:"id"`
+	Text string `json:"text"`
+}
+
+// An Outbox keeps what is to be said, and to whom, in a directory that only root can read. Processes that share the
+// directory wait for each other.
+type Outbox struct {
+	Dir   string
+	Disk  durable.Disk
+	Host  string
+	Sinks []Sink // with different names
+}
+
+// Report records that the subject of e is open with exactly the changes of e. It writes nothing if that is known.
+func (o *Outbox) Report(e Event, now time.Time) error {
+	e, err := e.clean()
+	if err != nil {
+		return fmt.Errorf("report %q: %w", e.Kind+"/"+e.Gate+"/"+e.Subject, err)
+	}
+	return o.soon(func() error {
+		last, err := o.last(e.Kind, e.Gate, e.Subject)
+		if err != nil {
+			return err
+		}
+		next, reason := plan(last, e, stamp(now))
+		if reason == unchanged {
+			return nil
+		}
+		next.owe(o.sinkNames(), stamp(now))
+		return o.save(next)
+	})
+}
+
+// Clear records that the subject is no longer open, and why. It does nothing if the subject was not open.
+func (o *Outbox) Clear(kind, gate, subject, why string, now time.Time) error {
+	for _, name := range []string{kind, gate, subject} {
+		if err := checkName(name); err != nil {
+			return fmt.Errorf("clear %q: %w", kind+"/"+gate+"/"+subject, err)
+		}
+	}
+	return o.soon(func() error {
+		last, err := o.last(kind, gate, subject)
+		if err != nil || last == nil || last.cleared() {
+			return err
+		}
+		next := last.clear(cut(quote(why), maxText), stamp(now))
+		next.owe(o.sinkNames(), stamp(now))
+		return o.save(next)
+	})
+}
+
+// Open lists the open records of a gate, or of all gates if gate is empty, worst first. Records that cannot be read are
+// left out and named in the error.
+func (o *Outbox) Open(gate string) ([]Record, error) {
+	var open []Record
+	records, err := o.read()
+	for _, r := range records {
+		if !r.cleared() && (gate == "" || gate == r.Gate) {
+			open = append(open, *r)
+		}
+	}
+	return open, err
+}
+
+// A Pending notice is one that a sink has not been sent.
+type Pending struct {
+	Sink   string        `json:"sink"`
+	Record string        `json:"record"` // id
+	Gate   string        `json:"gate"`
+	Since  time.Time     `json:"since"`
+	Age    time.Duration `json:"age"`
+	Error  string        `json:"error,omitempty"` // of the last attempt
+}
+
+// Pending lists what has not been sent, also what is held back by a pause. Records that cannot be read are left out
+// and named in the error.
+func (o *Outbox) Pending(now time.Time) ([]Pending, error) {
+	var pending []Pending
+	records, err := o.read()
+	for _, r := range records {
+		for _, name := range o.sinkNames() {
+			if s, ok := r.sink(name); ok && len(r.owed(s)) > 0 {
+				p := Pending{Sink: name, Record: r.ID(), Gate: r.Gate, Since: s.Since, Error: s.Error}
+				if p.Since.IsZero() {
+					p.Since = r.OpenedAt
+				}
+				p.Age = max(0, now.Sub(p.Since))
+				pending = append(pending, p)
+			}
+		}
+	}
+	return pending, err
+}
+
+// Limits of what a record keeps and a notice carries.
+const (
+	maxName    = 80  // bytes
+	maxText    = 300 // bytes of a line
+	maxDetail  = 200 // lines
+	maxChanges = 500 // in a notice; a record keeps all
+)
+
+// clean returns e with its texts quoted and capped, and each change once.
+func (e Event) clean() (Event, error) {
+	for _, name := range []string{e.Kind, e.Gate, e.Subject} {
+		if err := checkName(name); err != nil {
+			return e, err
+		}
+	}
+	given := e.Changes
+	if len(given) == 0 {
+		given = []Change{{ID: "fingerprint " + e.Fingerprint}}
+	}
+	e.Changes = make([]Change, 0, len(given))
+	seen := make(map[string]bool, len(given))
+	for _, c := range given {
+		if c.ID == "" || quote(c.ID) != c.ID {
+			return e, fmt.Errorf("change %q: its id is empty or not printable", c.ID)
+		}
+		if !seen[c.ID] {
+			seen[c.ID] = true
+			e.Changes = append(e.Changes, Change{c.ID, cut(quote(c.Text), maxText)})
+		}
+	}
+	var detail []string
+	for i, line := range e.Detail {
+		if i == maxDetail {
+			detail = append(detail, more(len(e.Detail)-i, "line"))
+			break
+		}
+		detail = append(detail, cut(quote(strings.ReplaceAll(line, "\t", "    ")), maxText))
+	}
+	e.Detail = detail
+	e.Summary = cut(quote(e.Summary), maxText)
+	e.Fingerprint = cut(quote(e.Fingerprint), maxText)
+	e.Command = quote(e.Command)
+	return e, nil
+}
+
+// checkName refuses what could not be a part of a file name, or would make an id ambiguous.
+func checkName(name string) error {
+	if name == "" || len(name) > maxName || name[0] == '.' {
+		return fmt.Errorf("%q is not a name of 1 to %d characters that begins with no dot", name, maxName)
+	}
+	for _, r := range name {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', strings.ContainsRune(`._-:@\`, r):
+		default:
+			return fmt.Errorf("%q holds %q: names are letters, digits and ._-:@\\", name, r)
+		}
+	}
+	return nil
+}
+
+func (o *Outbox) sinkNames() []string {
+	names := make([]string, len(o.Sinks))
+	for i, s := range o.Sinks {
+		names[i] = s.Name()
+	}
+	return names
+}
+
+// soon runs change under the lock of the directory. It waits longer than a delivery takes.
+func (o *Outbox) soon(change func() error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	return o.locked(ctx, change)
+}
+
+func (o *Outbox) locked(ctx context.Context, change func() error) (err error) {
+	if err := o.Disk.MkdirAll(o.Dir, 0o700); err != nil {
+		return err
+	}
+	lock, err := durable.AcquireLock(ctx, filepath.Join(o.Dir, ".lock"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	return change()
+}
+
+// stamp is a time as it comes back from a file.
+func stamp(t time.Time) time.Time { return t.UTC().Round(0) }

@@ -1,0 +1,304 @@
+package notify
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/slack-go/slack"
+	"github.com/slack-go/slack/slacktest"
+)
+
+func TestSlackThrottledThenBrokenThenFineShowsOneMessage(t *testing.T) {
+	for _, taken := range []bool{false, true} { // by the attempt that was answered with a 500
+		server := newSlackServer(t)
+		server.answer = func(w http.ResponseWriter, method string, n int) (bool, bool) {
+			switch {
+			case method != "chat.postMessage":
+				return false, false
+			case n == 1:
+				w.Header().Set("Retry-After", "1")
+				w.WriteHeader(http.StatusTooManyRequests)
+				return true, false
+			case n == 2:
+				w.WriteHeader(http.StatusInternalServerError)
+				return true, taken
+			}
+			return false, false
+		}
+		o := outbox(t)
+		memory := o.Dir + ".slack"
+		if err := os.WriteFile(memory, []byte(`{"Channel":"#agents","ID":"C0AGENTS"}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		o.Sinks = []Sink{server.sink(memory)}
+		for range 10 {
+			report(t, o, drift("a"), t0())
+			if d, err := o.Deliver(t.Context(), time.Now, nil); err != nil || d.Sinks[0].Pending > 0 {
+				t.Errorf("%+v, %v", d, err)
+			}
+		}
+		if len(server.messages) != 1 {
+			t.Errorf("taken %v: %d messages", taken, len(server.messages))
+		}
+	}
+}
+
+func TestSlackMessageSaysWhatAPersonNeeds(t *testing.T) {
+	server := newSlackServer(t)
+	o := outbox(t, server.sink(""))
+	e := drift("ab")
+	e.Detail = []string{"--- accepted", "+++ live", "-a <b> & c", "+```"}
+	report(t, o, e, t0())
+	deliver(t, o, t0())
+	m := server.messages[0]
+	text := slackTexts(t, m)
+	for _, want := range []string{"gate claude on agent-1: drift (new)", "2 changes:", "content policy/a", "-a &lt;b&gt; &amp; c", "+'''",
+		"```\nwarden accept d-ab\n```", "d-" + e.Fingerprint[:12], "drift/claude/live/1#1"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	want := map[string]string{"channel": "#agents", "parse": "none", "unfurl_links": "false", "unfurl_media": "false"}
+	for key, value := range want {
+		if m.form[key] != value {
+			t.Errorf("%s = %q, want %q", key, m.form[key], value)
+		}
+	}
+	var meta struct {
+		Type    string `json:"event_type"`
+		Payload struct {
+			ID, Host, Fingerprint string
+			Notices               []string
+		} `json:"event_payload"`
+	}
+	if err := json.Unmarshal(m.Metadata, &meta); err != nil {
+		t.Fatal(err)
+	}
+	if meta.Type != "gatehouse_notice" || !strings.HasPrefix(meta.Payload.ID, "n-") || meta.Payload.Host != "agent-1" ||
+		meta.Payload.Fingerprint != e.Fingerprint || !cmp.Equal(meta.Payload.Notices, []string{"drift/claude/live/1#1"}) {
+		t.Errorf("metadata %s", m.Metadata)
+	}
+	if !strings.Contains(m.Text, "warden accept d-ab") {
+		t.Errorf("text %q", m.Text)
+	}
+}
+
+// slackTexts checks a message against Slack's limits and returns all text in its blocks.
+func slackTexts(t *testing.T, m slackMessage) string {
+	t.Helper()
+	var blocks []struct {
+		Type     string
+		Text     struct{ Type, Text string }
+		Elements []struct{ Type, Text string }
+	}
+	if err := json.Unmarshal(m.Blocks, &blocks); err != nil {
+		t.Fatal(err)
+	}
+	var texts []string
+	for _, b := range blocks {
+		length := utf8.RuneCountInString(b.Text.Text)
+		if most := map[string]int{"header": 150, "section": 3000, "context": 0}[b.Type]; length > most || b.Type != "context" && length == 0 {
+			t.Errorf("a %s of %d characters", b.Type, length)
+		}
+		texts = append(texts, b.Text.Text)
+		for _, e := range b.Elements {
+			texts = append(texts, e.Text)
+		}
+	}
+	all := strings.Join(texts, "\n")
+	if len(blocks) > 50 || utf8.RuneCountInString(all) > 11000 || len(m.Text) > 4000 {
+		t.Errorf("%d blocks, %d characters, fallback of %d bytes", len(blocks), utf8.RuneCountInString(all), len(m.Text))
+	}
+	return all
+}
+
+func TestAHugeDriftFitsSlackAndSaysItsSize(t *testing.T) {
+	e := drift("")
+	for i := range 10000 {
+		e.Changes = append(e.Changes, Change{ID: fmt.Sprint(i), Text: strings.Repeat("<&>", 200)})
+		e.Detail = append(e.Detail, strings.Repeat("&", 500))
+	}
+	for _, gates := range []int{1, 3, 120} {
+		server := newSlackServer(t)
+		o := outbox(t, server.sink(""))
+		for gate := range gates {
+			e.Gate = fmt.Sprintf("gate-%d", gate)
+			report(t, o, e, t0())
+		}
+		deliver(t, o, t0())
+		if len(server.messages) != 1 {
+			t.Fatalf("%d messages", len(server.messages))
+		}
+		text := slackTexts(t, server.messages[0])
+		if !strings.Contains(text, "10000 changes:") || strings.Count(text, "\nwarden accept") < min(gates, slackFull) {
+			t.Errorf("%d gates: sizes or commands are missing in\n%s", gates, text)
+		}
+		if gates > slackFull && !strings.Contains(text, fmt.Sprintf("%d further notices:", gates-slackFull)) {
+			t.Errorf("%d gates: the rest is not counted in\n%s", gates, text)
+		}
+	}
+}
+
+func TestWhereSlackRefusesTheFormTheTextGoesAlone(t *testing.T) {
+	server := newSlackServer(t)
+	server.answer = func(w http.ResponseWriter, _ string, n int) (bool, bool) {
+		if n == 1 {
+			fmt.Fprint(w, `{"ok":false,"error":"msg_blocks_too_long"}`)
+		}
+		return n == 1, false
+	}
+	o := outbox(t, server.sink(""))
+	report(t, o, drift("a"), t0())
+	deliver(t, o, t0())
+	if len(server.messages) != 1 || server.messages[0].Blocks != nil || !strings.Contains(server.messages[0].Text, "warden accept") {
+		t.Errorf("messages: %+v", server.messages)
+	}
+}
+
+func TestFindReadsTheHistoryByID(t *testing.T) {
+	server := newSlackServer(t)
+	memory := t.TempDir() + "/slack"
+	sink := server.sink(memory)
+	m := newMessage("agent-1", []Notice{{ID: "drift/claude/live/1#1"}})
+	if _, err := sink.Find(t.Context(), m.ID, time.Now()); err == nil || !strings.Contains(err.Error(), "channel_not_found") {
+		t.Errorf("before the first message: %v", err)
+	}
+	if found, err := server.sink("").Find(t.Context(), m.ID, time.Now()); found || err == nil {
+		t.Errorf("without a memory: %v, %v", found, err)
+	}
+	for i := range 250 { // more than a page after it
+		if err := sink.Send(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		m = newMessage("agent-2", []Notice{{ID: fmt.Sprintf("drift/claude/live/1#%d", i)}})
+	}
+	for id, want := range map[string]bool{newMessage("agent-1", []Notice{{ID: "drift/claude/live/1#1"}}).ID: true, "n-other": false} {
+		if found, err := sink.Find(t.Context(), id, time.Now()); found != want || err != nil {
+			t.Errorf("Find(%s) = %v, %v", id, found, err)
+		}
+	}
+	if server.requests["conversations.history"] < 6 {
+		t.Errorf("%d requests for two searches", server.requests["conversations.history"])
+	}
+	old := newMessage("agent-1", []Notice{{ID: "drift/claude/live/1#1"}}).ID
+	if found, err := sink.Find(t.Context(), old, time.Now().Add(2*time.Hour)); found || err != nil {
+		t.Errorf("Find looks before its time: %v, %v", found, err)
+	}
+	other := NewSlack(SlackOptions{Token: "xoxb-secret", Channel: "#other", APIURL: server.URL + "/api/", Memory: memory})
+	if got := other.channelID(); got != "#other" {
+		t.Errorf("the id of another channel is %q", got)
+	}
+}
+
+func TestFindDoesNotTakeSilenceForAnAnswer(t *testing.T) {
+	for _, answer := range []string{`{"ok":false,"error":"missing_scope","needed":"channels:history"}`, `{}`, `{"ok":false}`, "<html>", ""} {
+		server := newSlackServer(t)
+		server.answer = func(w http.ResponseWriter, _ string, _ int) (bool, bool) { fmt.Fprint(w, answer); return true, false }
+		if found, err := server.sink("").Find(t.Context(), "n-1", time.Now()); found || err == nil {
+			t.Errorf("%q: %v, %v", answer, found, err)
+		}
+	}
+}
+
+func TestSlackAnswersAndWhatTheyMean(t *testing.T) {
+	type meaning struct {
+		refused, permanent bool
+		after              time.Duration
+	}
+	var (
+		passing   = meaning{}
+		limited   = meaning{after: 30 * time.Second}
+		permanent = meaning{refused: true, permanent: true}
+	)
+	for _, test := range []struct {
+		status       int
+		header, body string
+		want         meaning
+	}{
+		{429, "7", "", meaning{after: 7 * time.Second}}, {429, "0", "", meaning{after: time.Second}},
+		{429, "-5", "", meaning{after: time.Second}}, {429, "", "", limited}, {429, "soon", "", passing},
+		{500, "", "", passing}, {502, "", "<html>", passing}, {503, "9", "", passing}, {504, "", "", passing},
+		{301, "", "", permanent}, {302, "", "", permanent}, {400, "", "", permanent}, {401, "", "", permanent},
+		{403, "", "", permanent}, {404, "", "", permanent}, {405, "", "", permanent}, {413, "", "", permanent},
+		{408, "", "", passing}, {425, "", "", passing}, {201, "", `{"ok":true}`, permanent},
+		{200, "", "", passing}, {200, "", "<html>sign in</html>", passing}, {200, "", "{}", passing}, {200, "", `{"ok":false}`, passing},
+		{200, "", `{"ok":true}`, passing},
+		{200, "", `{"ok":false,"error":"ratelimited"}`, limited}, {200, "", `{"ok":false,"error":"rate_limited"}`, limited},
+		{200, "", `{"ok":false,"error":"message_limit_exceeded"}`, limited},
+		{200, "", `{"ok":false,"error":"internal_error"}`, passing}, {200, "", `{"ok":false,"error":"fatal_error"}`, passing},
+		{200, "", `{"ok":false,"error":"service_unavailable"}`, passing}, {200, "", `{"ok":false,"error":"request_timeout"}`, passing},
+		{200, "", `{"ok":false,"error":"team_added_to_org"}`, passing}, {200, "", `{"ok":false,"error":"org_login_required"}`, passing},
+		{200, "", `{"ok":false,"error":"invalid_auth"}`, permanent}, {200, "", `{"ok":false,"error":"not_authed"}`, permanent},
+		{200, "", `{"ok":false,"error":"token_revoked"}`, permanent}, {200, "", `{"ok":false,"error":"account_inactive"}`, permanent},
+		{200, "", `{"ok":false,"error":"channel_not_found"}`, permanent}, {200, "", `{"ok":false,"error":"not_in_channel"}`, permanent},
+		{200, "", `{"ok":false,"error":"is_archived"}`, permanent}, {200, "", `{"ok":false,"error":"missing_scope"}`, permanent},
+		{200, "", `{"ok":false,"error":"restricted_action"}`, permanent}, {200, "", `{"ok":false,"error":"invalid_blocks"}`, permanent},
+		{200, "", `{"ok":false,"error":"msg_too_long"}`, permanent}, {200, "", `{"ok":false,"error":"no_text"}`, permanent},
+		{200, "", `{"ok":false,"error":"something_new"}`, permanent},
+	} {
+		server := newSlackServer(t)
+		server.answer = func(w http.ResponseWriter, _ string, _ int) (bool, bool) {
+			if test.header != "" {
+				w.Header().Set("Retry-After", test.header)
+			}
+			w.Header().Set("Location", "https://elsewhere.example/")
+			w.WriteHeader(test.status)
+			fmt.Fprint(w, test.body)
+			return true, false
+		}
+		err := server.sink("").Send(t.Context(), newMessage("agent-1", []Notice{{ID: "x#1"}}))
+		if err == nil {
+			t.Errorf("%d %q counts as sent", test.status, test.body)
+			continue
+		}
+		fault := judge(err)
+		got := meaning{fault.Refused, fault.Permanent, fault.RetryAfter}
+		if got != test.want {
+			t.Errorf("%d Retry-After %q %q: %+v, want %+v (%v)", test.status, test.header, test.body, got, test.want, err)
+		}
+		if strings.Contains(err.Error(), "secret") {
+			t.Errorf("the error holds the token: %v", err)
+		}
+	}
+}
+
+func TestAMissingScopeIsNamed(t *testing.T) {
+	err := slackError(slack.SlackErrorResponse{Err: "missing_scope", Needed: "chat:write"})
+	if !strings.Contains(err.Error(), "chat:write") || !errors.As(err, new(slack.SlackErrorResponse)) {
+		t.Error(err)
+	}
+}
+
+func TestNobodyListeningIsARefusalThatPasses(t *testing.T) {
+	server := newSlackServer(t)
+	server.Close()
+	message := newMessage("agent-1", []Notice{{ID: "x#1"}})
+	for _, sink := range []Sink{server.sink(""), NewWebhook(server.URL, "", nil), NewWebhook("http://no-such-host.invalid", "", nil)} {
+		if fault := judge(sink.Send(t.Context(), message)); !fault.Refused || fault.Permanent {
+			t.Errorf("%s: %+v", sink.Name(), fault)
+		}
+	}
+}
+
+func TestSlacksOwnTestServerTakesTheMessage(t *testing.T) {
+	seen := make(chan string, 1)
+	server := slacktest.NewTestServer(func(c slacktest.Customize) {
+		c.Handle("/conversations.history", func(http.ResponseWriter, *http.Request) { seen <- "history" })
+	})
+	server.Start()
+	defer server.Stop()
+	sink := NewSlack(SlackOptions{Token: "xoxb-secret", Channel: "#agents", APIURL: server.GetAPIURL()})
+	o := outbox(t, sink)
+	report(t, o, drift("a"), t0())
+	if d := deliver(t, o, t0()); d.Sinks[0].Sent != 1 {
+		t.Errorf("%+v", d)
+	}
+}

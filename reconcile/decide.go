@@ -1,0 +1,148 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// A Drift is an open drift and the gate that has it.
+type Drift struct {
+	Gate   Gate
+	Report Report
+}
+
+// Find returns the open drift that id stands for: a fingerprint or 8 digits or more of its beginning, with or without
+// "d-". An empty id stands for the only one there is.
+func (w *Warden) Find(gates []Gate, id string) (*Drift, error) {
+	var open []Drift
+	for _, g := range gates {
+		s, err := w.loadState(g.Name)
+		if err != nil {
+			return nil, err
+		}
+		if s.Report != nil && s.Report.Fingerprint != "" {
+			open = append(open, Drift{g, *s.Report})
+		}
+	}
+	return pick(open, id)
+}
+
+func pick(open []Drift, id string) (*Drift, error) {
+	if id == "" {
+		switch len(open) {
+		case 0:
+			return nil, fmt.Errorf("%w: no drift is open", ErrNotAcceptable)
+		case 1:
+			return &open[0], nil
+		default:
+			return nil, fmt.Errorf("%w: %d drifts are open, name one: %s", ErrNotAcceptable, len(open), list(open))
+		}
+	}
+	prefix, err := fingerprintPrefix(id)
+	if err != nil {
+		return nil, err
+	}
+	var found []Drift
+	for _, d := range open {
+		if strings.HasPrefix(d.Report.Fingerprint, prefix) {
+			found = append(found, d)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return &found[0], nil
+	case len(found) > 1:
+		return nil, fmt.Errorf("%w: %s is the beginning of more than one drift: %s", ErrNotAcceptable, id, list(found))
+	case len(open) == 0:
+		return nil, fmt.Errorf("%w: %s is not open; no drift is", ErrNotAcceptable, id)
+	default:
+		return nil, fmt.Errorf("%w: %s is not open; open now: %s", ErrNotAcceptable, id, list(open))
+	}
+}
+
+// fingerprintPrefix takes the kind off an id and checks what is left.
+func fingerprintPrefix(id string) (string, error) {
+	digits := strings.ToLower(id)
+	if kind, rest, ok := strings.Cut(digits, "-"); ok {
+		switch kind {
+		case "d":
+			digits = rest
+		case "c":
+			return "", fmt.Errorf("%s is a decision of the gate; a drift's id begins with d-", id)
+		case "a":
+			return "", fmt.Errorf("%s is an acceptance; a drift's id begins with d-", id)
+		}
+	}
+	if strings.Trim(digits, "0123456789abcdef") != "" || digits == "" || len(digits) > 64 {
+		return "", fmt.Errorf("%q is no drift: give 8 or more digits of its fingerprint, as \"warden status\" shows it", id)
+	}
+	if len(digits) < 8 {
+		return "", fmt.Errorf("%q is too short: give 8 or more digits of the fingerprint", id)
+	}
+	return digits, nil
+}
+
+func list(drifts []Drift) string {
+	texts := make([]string, len(drifts))
+	for i, d := range drifts {
+		texts[i] = fmt.Sprintf("%s (gate %s)", DriftID(d.Report.Fingerprint), d.Gate.Name)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// Reject records that a person saw the drift and does not want it. It stays a finding.
+func (w *Warden) Reject(ctx context.Context, g Gate, fingerprint string, d Decision) (*Pass, error) {
+	pass := new(Pass)
+	err := w.locked(ctx, func() error {
+		s, err := w.loadState(g.Name)
+		if err != nil {
+			return err
+		}
+		if s.Report == nil || s.Report.Fingerprint != fingerprint {
+			return fmt.Errorf("reject %s: gate %s moved on; run \"warden status\"", DriftID(fingerprint), g.Name)
+		}
+		if s.Report.Has(Diverged) {
+			return fmt.Errorf("reject %s: gate %s has diverged; run \"warden deploy %s\" first", DriftID(fingerprint), g.Name, g.Name)
+		}
+		if s.Rejected == nil {
+			s.Rejected = make(map[string]rejection)
+		}
+		now := w.Now().UTC()
+		s.Rejected[fingerprint] = rejection{Why: d.Why, By: d.By, At: now}
+		if err := w.saveState(s); err != nil {
+			return err
+		}
+		err = w.record(Event{At: now, Gate: g.Name, Action: "reject", Fingerprint: fingerprint, Tree: s.Report.Tree, By: d.By, Why: d.Why})
+		if err != nil {
+			return err
+		}
+		report, err := w.pass(ctx, g)
+		if err != nil {
+			return err
+		}
+		pass.Reports = append(pass.Reports, *report)
+		return w.deliver(ctx, pass, []Gate{g})
+	})
+	return pass, err
+}
+
+// HoldNotices pauses the notices of g until a time, or ends a pause where until is zero.
+func (w *Warden) HoldNotices(ctx context.Context, g Gate, until time.Time, d Decision) error {
+	return w.locked(ctx, func() error {
+		s, err := w.loadState(g.Name)
+		if err != nil {
+			return err
+		}
+		event := Event{At: w.Now().UTC(), Gate: g.Name, Action: "pause", By: d.By, Why: d.Why}
+		s.Pause = &Pause{Until: until.UTC(), Why: d.Why, By: d.By}
+		if until.IsZero() {
+			s.Pause, event.Action = nil, "resume"
+		}
+		if err := w.saveState(s); err != nil {
+			return err
+		}
+		return w.record(event)
+	})
+}

@@ -1,0 +1,145 @@
+package reconcile
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pmezard/go-difflib/difflib"
+
+	"gatehouse/manifest"
+)
+
+// A FileDiff shows one change. Lines is a unified diff of a text, or says in words what changed. They hold what an
+// agent wrote: whoever prints them makes them harmless first.
+type FileDiff struct {
+	Change manifest.Change `json:"change"`
+	Lines  []string        `json:"lines"`
+}
+
+const (
+	maxDiffBytes = 1 << 20 // of one side; larger files are named, not shown
+	maxDiffLines = 20000
+)
+
+// Diff shows the changes of a report: accepted to staged for a drift, accepted to HEAD for what awaits a deploy.
+func (w *Warden) Diff(g Gate, r *Report) ([]FileDiff, error) {
+	if len(r.Changes) == 0 {
+		return nil, nil
+	}
+	old, err := w.accepted(g)
+	if err != nil {
+		return nil, err
+	}
+	if old != nil {
+		defer old.Close()
+	}
+	newer, err := w.newSide(g, r)
+	if err != nil {
+		return nil, err
+	}
+	diffs := make([]FileDiff, len(r.Changes))
+	for i, c := range r.Changes {
+		diffs[i] = FileDiff{Change: c, Lines: diffLines(&c, func() ([]byte, error) {
+			if old == nil {
+				return nil, fmt.Errorf("nothing is accepted")
+			}
+			return readSide(old.Open(c.Path))
+		}, func() ([]byte, error) { return readSide(newer(&c)) })}
+	}
+	return diffs, nil
+}
+
+// newSide returns what opens the bytes that a change leads to.
+func (w *Warden) newSide(g Gate, r *Report) (func(*manifest.Change) (io.ReadCloser, error), error) {
+	switch {
+	case r.Fingerprint != "":
+		return func(c *manifest.Change) (io.ReadCloser, error) {
+			return os.Open(filepath.Join(w.stagedDir(r.Fingerprint), c.New.SHA256))
+		}, nil
+	case r.Restorable:
+		return func(*manifest.Change) (io.ReadCloser, error) {
+			return nil, fmt.Errorf("the live side is what was replaced; it is not staged")
+		}, nil
+	}
+	at, err := w.Repository.Head()
+	if err != nil {
+		return nil, err
+	}
+	vendored, err := w.Repository.Read(context.Background(), at.Commit, g.Name, g.Source.Limits)
+	if err != nil {
+		return nil, err
+	}
+	return func(c *manifest.Change) (io.ReadCloser, error) { return vendored.Open(c.Path) }, nil
+}
+
+func readSide(r io.ReadCloser, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return io.ReadAll(io.LimitReader(r, maxDiffBytes+1))
+}
+
+func diffLines(c *manifest.Change, old, newer func() ([]byte, error)) []string {
+	head := []string{ChangeText(c)}
+	was, is := fileSide(c.Old), fileSide(c.New)
+	if !was && !is || c.Kind == manifest.ModeBit || c.RenamedFrom != "" {
+		return head
+	}
+	var a, b []byte
+	var err error
+	if was {
+		if a, err = old(); err != nil {
+			return append(head, fmt.Sprintf("(cannot show what was accepted: %v)", err))
+		}
+	}
+	if is {
+		if b, err = newer(); err != nil {
+			return append(head, fmt.Sprintf("(cannot show the new side: %v)", err))
+		}
+	}
+	switch {
+	case len(a) > maxDiffBytes || len(b) > maxDiffBytes || lines(a) > maxDiffLines || lines(b) > maxDiffLines:
+		return append(head, "(too large to show)")
+	case !isText(a) || !isText(b):
+		return append(head, "(not a text)")
+	}
+	name := func(prefix string, side bool) string {
+		if !side {
+			return "/dev/null"
+		}
+		return fmt.Sprintf("%s/%s", prefix, c.Path)
+	}
+	text, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: splitLines(a), B: splitLines(b),
+		FromFile: name("accepted", was), ToFile: name("new", is), Context: 3})
+	if err != nil {
+		return append(head, fmt.Sprintf("(no diff: %v)", err))
+	}
+	return append(head, strings.Split(strings.TrimSuffix(text, "\n"), "\n")...)
+}
+
+func fileSide(s *manifest.Side) bool { return s != nil && s.Type == manifest.File }
+
+func lines(text []byte) int { return bytes.Count(text, []byte{'\n'}) }
+
+func isText(data []byte) bool { return utf8.Valid(data) && bytes.IndexByte(data, 0) < 0 }
+
+// splitLines keeps line ends, and says so where the last one is missing, as diff does.
+func splitLines(text []byte) []string {
+	if len(text) == 0 {
+		return nil
+	}
+	list := strings.SplitAfter(string(text), "\n")
+	if last := len(list) - 1; list[last] == "" {
+		list = list[:last]
+	} else {
+		list[last] += "\n\\ No newline at end of file\n"
+	}
+	return list
+}

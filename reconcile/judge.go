@@ -1,0 +1,178 @@
+package reconcile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gatehouse/manifest"
+)
+
+// facts is what one look at a gate found. A nil generation stands for none.
+type facts struct {
+	accepted *manifest.Generation // root's own copy
+	head     *manifest.Generation // vendored in git
+	claim    *manifest.Manifest   // what the publisher says; nil with claimErr
+	claimErr error
+	digest   string             // SHA-256 of the manifest's bytes
+	witness  *manifest.Snapshot // what root saw itself; nil without a witness
+}
+
+// judge says how a gate stands. It reads no clock and no file.
+func judge(gate string, f facts, s *state, interval time.Duration, now time.Time) Report {
+	r := Report{Gate: gate, CheckedAt: now, Accepted: tree(f.accepted), Vendored: tree(f.head), Changes: []manifest.Change{}}
+	if f.claim == nil {
+		r.Findings = append(r.Findings, unreadable(f.claimErr))
+		r.settle()
+		return r
+	}
+	r.Tree = f.claim.Tree
+	if finding := s.Publication.order(f.claim, f.digest, now); finding != nil {
+		r.Findings = append(r.Findings, *finding)
+		r.settle()
+		return r // an old claim says nothing about now
+	}
+	direction(&r, f, s)
+	if overdue := s.Publication.overdue(f.claim, interval, now); overdue != nil {
+		r.Findings = append(r.Findings, *overdue)
+	}
+	r.Findings = append(r.Findings, refusals(f)...)
+	if f.witness != nil {
+		r.Findings = append(r.Findings, compareWitness(f, s, now)...)
+	}
+	r.settle()
+	return r
+}
+
+// direction compares live, accepted and HEAD, as the table in the design has it.
+func direction(r *Report, f facts, s *state) {
+	live, accepted, head := f.claim.Entries, entries(f.accepted), entries(f.head)
+	liveTree, acceptedTree, headTree := manifest.Tree(live), manifest.Tree(accepted), manifest.Tree(head)
+	deploy := "warden deploy " + r.Gate
+	switch {
+	case liveTree == acceptedTree && headTree == acceptedTree:
+		if f.accepted == nil && len(live) == 0 {
+			r.add(Missing, "nothing was accepted yet, and no live file is there", "")
+		}
+	case liveTree == acceptedTree:
+		r.Changes = manifest.Diff(accepted, head)
+		r.add(Behind, "git has a reviewed change that is not in force yet", deploy)
+	case headTree == acceptedTree && f.accepted != nil && s.replaced(acceptedTree) == liveTree:
+		r.Restorable = true
+		r.Changes = manifest.Diff(accepted, live)
+		r.add(Behind, "the accepted files are in force, but the live ones are still those that were replaced", "gate restore")
+	case headTree == acceptedTree:
+		r.Changes = manifest.Diff(accepted, live)
+		r.Fingerprint = manifest.Fingerprint(r.Gate, r.Changes)
+		if rejection, ok := s.Rejected[r.Fingerprint]; ok {
+			r.add(Rejected, fmt.Sprintf("rejected by %s: %s", rejection.By, rejection.Why), "gate restore")
+			return
+		}
+		reason := fmt.Sprintf("the live files differ from what was accepted in %s", count(len(r.Changes), "entry", "entries"))
+		if f.accepted == nil {
+			reason = fmt.Sprintf("nothing was accepted yet: %s that nobody has reviewed", count(files(live), "file", "files"))
+		}
+		r.add(Drifted, reason, "warden accept "+DriftID(r.Fingerprint))
+	case liveTree == headTree:
+		r.Changes = manifest.Diff(accepted, head)
+		r.add(Behind, "live and git agree on a state that is not in force yet", deploy)
+	default:
+		r.Changes = manifest.Diff(accepted, live)
+		r.HeadChanges = manifest.Diff(accepted, head)
+		r.Fingerprint = manifest.Fingerprint(r.Gate, r.Changes)
+		r.add(Diverged, "live, accepted and git all differ", deploy)
+	}
+}
+
+// unreadable turns the reason for having no claim into a finding.
+func unreadable(err error) Finding {
+	switch {
+	case err == nil:
+		return Finding{Result: Error, Reason: "there is no manifest and no reason why"}
+	case isMissing(err):
+		return Finding{Result: Missing, Reason: fmt.Sprintf("nothing is published: %v", err), Next: "gate publish"}
+	case isInFlux(err):
+		return Finding{Result: InFlux, Reason: err.Error()}
+	default:
+		return Finding{Result: Error, Reason: err.Error()}
+	}
+}
+
+// refusals lists what the publisher or the witness could not judge, each path once.
+func refusals(f facts) []Finding {
+	refused := Finding{Result: Refused, Reason: "something in the live tree cannot be judged; remove it or exclude it"}
+	influx := Finding{Result: InFlux, Reason: "files kept changing while they were read"}
+	seen := make(map[string]bool)
+	add := func(list []manifest.Refusal) {
+		for _, r := range list {
+			if seen[r.Path] {
+				continue
+			}
+			seen[r.Path] = true
+			item := Item{ID: "refused/" + r.Path, Text: r.Path + ": " + r.Reason}
+			if r.InFlux() {
+				influx.Items = append(influx.Items, item)
+			} else {
+				refused.Items = append(refused.Items, item)
+			}
+		}
+	}
+	add(f.claim.Refused)
+	if f.witness != nil {
+		add(f.witness.Refused)
+	}
+	return slices.DeleteFunc([]Finding{refused, influx}, func(f Finding) bool { return len(f.Items) == 0 })
+}
+
+func (r *Report) add(result Result, reason, next string) {
+	r.Findings = append(r.Findings, Finding{Result: result, Reason: reason, Next: next})
+}
+
+// DriftID is how a fingerprint is shown: "d-" and its first 12 digits.
+func DriftID(fingerprint string) string {
+	if len(fingerprint) > 12 {
+		fingerprint = fingerprint[:12]
+	}
+	return "d-" + fingerprint
+}
+
+func tree(g *manifest.Generation) string {
+	if g == nil {
+		return ""
+	}
+	return g.Tree
+}
+
+func entries(g *manifest.Generation) []manifest.Entry {
+	if g == nil {
+		return nil
+	}
+	return g.Entries
+}
+
+func files(entries []manifest.Entry) int {
+	n := 0
+	for i := range entries {
+		if entries[i].Type == manifest.File {
+			n++
+		}
+	}
+	return n
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// parentOf returns the path of the directory that holds path, or nothing for a live root.
+func parentOf(path string) string {
+	i := strings.LastIndexByte(path, '/')
+	if i < 0 {
+		return ""
+	}
+	return path[:i]
+}

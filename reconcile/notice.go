@@ -1,0 +1,150 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gatehouse/manifest"
+	"gatehouse/notify"
+)
+
+// A gate has one subject for notices; what is wrong with it is the kind. A drift keeps its kind while it is rejected
+// or diverges, since it is the same one.
+const (
+	kindDrift = "drift"
+	subject   = "live"
+)
+
+// announce tells the outbox how the gate stands: what is open, and what is no longer.
+func (w *Warden) announce(g Gate, s *state, r *Report, now time.Time) error {
+	current := make(map[string]bool)
+	for _, e := range events(r, g.Interval, now) {
+		current[e.Kind] = true
+		if e.Kind == kindDrift || e.Kind == string(Behind) {
+			e.Detail = w.detail(g, r)
+		}
+		if err := w.Outbox.Report(e, now); err != nil {
+			return err
+		}
+	}
+	open, err := w.Outbox.Open(g.Name)
+	if err != nil {
+		return err
+	}
+	for _, record := range open {
+		if current[record.Kind] || !over(Result(record.Kind), r) {
+			continue
+		}
+		if err := w.Outbox.Clear(record.Kind, g.Name, subject, closing(r), now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// events says what of a report is worth a notice. It is a pure function.
+func events(r *Report, interval time.Duration, now time.Time) []notify.Event {
+	var list []notify.Event
+	for _, f := range r.Findings {
+		e := notify.Event{Kind: string(f.Result), Gate: r.Gate, Subject: subject, Summary: f.Reason, Command: f.Next,
+			Severity: int(Error.rank() - f.Result.rank()), Changes: []notify.Change{{ID: string(f.Result), Text: f.Reason}}}
+		if len(f.Items) > 0 {
+			e.Changes = nil
+			for _, item := range f.Items {
+				e.Changes = append(e.Changes, notify.Change{ID: item.ID, Text: item.Text})
+			}
+		}
+		switch f.Result {
+		case Drifted, Diverged, Rejected:
+			if r.Has(Mismatch) {
+				continue // it cannot be accepted, and the mismatch says why
+			}
+			e.Kind, e.Fingerprint, e.Changes = kindDrift, r.Fingerprint, changeList(r.Changes)
+			if f.Result != Drifted {
+				// Not a change of a file, but something that the drift's readers have not been told.
+				e.Changes = append(e.Changes, notify.Change{ID: string(f.Result) + "/" + r.Fingerprint, Text: f.Reason})
+			}
+		case Behind:
+			e.Changes = changeList(r.Changes)
+		case Error:
+			e.Changes[0].Text = f.Reason
+		case Unpublished, InFlux:
+			if r.Result != f.Result || now.Sub(r.Since) <= interval {
+				continue // the next export cures it
+			}
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+// over reports whether a notice of the kind, which the report no longer has, may be closed. What was found by
+// comparing is only over when there was a comparison without it.
+func over(kind Result, r *Report) bool {
+	switch {
+	case r.Complete():
+		return true
+	case kind == Error:
+		return r.Result != Error
+	case kind == Missing, kind == Replayed, kind == Overdue:
+		return r.Tree != "" && !r.Has(Replayed)
+	default:
+		return false
+	}
+}
+
+// closing says in a few words how a notice ended.
+func closing(r *Report) string {
+	if r.Result == InSync {
+		return "in sync again: the live files are as accepted"
+	}
+	return fmt.Sprintf("over; the gate is now %s", r.Result)
+}
+
+func changeList(changes []manifest.Change) []notify.Change {
+	list := make([]notify.Change, len(changes))
+	for i := range changes {
+		list[i] = notify.Change{ID: changes[i].ID(), Text: ChangeText(&changes[i])}
+	}
+	return list
+}
+
+// detail is the diff as a notice shows it.
+func (w *Warden) detail(g Gate, r *Report) []string {
+	const most = 60
+	diffs, err := w.Diff(g, r)
+	if err != nil {
+		return []string{fmt.Sprintf("no diff: %v", err)}
+	}
+	var lines []string
+	for _, d := range diffs {
+		lines = append(lines, d.Lines...)
+	}
+	if len(lines) > most {
+		lines = append(lines[:most:most], fmt.Sprintf("… %d more lines: warden diff %s", len(lines)-most, DriftID(r.Fingerprint)))
+	}
+	return lines
+}
+
+// deliver sends what is pending and drops what is staged for nothing.
+func (w *Warden) deliver(ctx context.Context, pass *Pass, gates []Gate) error {
+	now := w.Now()
+	var held []string
+	for _, g := range gates {
+		if s, err := w.loadState(g.Name); err == nil && s.paused(now) {
+			held = append(held, g.Name)
+		}
+	}
+	var err error
+	pass.Delivery, err = w.Outbox.Deliver(ctx, w.Now, func(gate string) bool { return slices.Contains(held, gate) })
+	if err != nil {
+		return err
+	}
+	return w.prune()
+}
+
+// short makes a multi-line error one line.
+func short(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

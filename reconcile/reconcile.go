@@ -1,0 +1,196 @@
+// Package reconcile keeps a gate's live files to what a person accepted. It reports; it never corrects.
+//
+// One pass over a gate has these steps, always in this order:
+//
+//   - settle: finish or undo an acceptance that was cut short, by its intent record;
+//   - observe: read the accepted copy, HEAD of the repository, the publisher's export and, as a witness, the live files;
+//   - judge: compare them (a pure function of those facts, what is remembered and the time);
+//   - stage: copy the changed objects, each once, and keep them only if they hash to what the manifest says; then look
+//     whether the manifest is still the same, and start over, three times at most, if it is not;
+//   - remember: write the state, then report to the outbox, which says a thing once.
+//
+// Accept, Deploy and Rollback make another set of files the accepted one. Each prepares the whole generation first,
+// then writes its intent, then commits (Deploy: nothing to commit), then swaps the link state/accepted/<gate>; so a
+// crash leaves the old acceptance or an intent that the next run finishes. The accepted tree is what the link points
+// to and nothing else.
+//
+// Decisions where the design is silent: a gate of which nothing was ever accepted drifts from the empty set. A
+// publisher's sequence numbers count milliseconds, so a forged high one is told by the clock and never raises the mark.
+// "unpublished" and "in-flux" are announced only when they outlast an interval, since the next export cures them.
+// An export that is overdue can still be accepted from where root itself has just seen the same live files.
+//
+// reconcile knows manifest, vendor-gate, notify and durable. It does not know configuration, systemd or the command
+// line: cmd/warden joins those, and passes the policy compiler as Compile.
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"gatehouse/internal/durable"
+	"gatehouse/manifest"
+	"gatehouse/notify"
+	vendorgate "gatehouse/vendor-gate"
+)
+
+// A Gate is what a pass needs to know of one gate.
+type Gate struct {
+	Name     string
+	GroupID  int // of the gate's user, who may read the accepted copy; -1 leaves the group alone
+	Export   string
+	Source   manifest.Source // the live files and whose they must be
+	Witness  bool
+	Interval time.Duration
+}
+
+// A Warden makes passes over gates and carries out what a person decides about them.
+type Warden struct {
+	Host       string
+	State      string // root's own directory
+	Program    string // how warden is called in the commands that reports and notices name
+	Repository *vendorgate.Repository
+	Outbox     *notify.Outbox
+	Disk       durable.Disk
+	// Compile turns the files of a policy into the form that the gate reads fast, or says why it cannot. May be nil.
+	Compile func(files func(path string) (io.ReadCloser, error)) ([]byte, error)
+	Now     func() time.Time
+	LockFor time.Duration // how long to wait for another warden process
+}
+
+// A Pass is the outcome of looking at gates once.
+type Pass struct {
+	Reports  []Report
+	Delivery notify.Delivery
+}
+
+// Reconcile makes one pass over the gates. Problems of one gate are in its report; the error is for what concerns all.
+func (w *Warden) Reconcile(ctx context.Context, gates []Gate) (*Pass, error) {
+	pass := new(Pass)
+	err := w.locked(ctx, func() error {
+		for _, g := range gates {
+			report, err := w.pass(ctx, g)
+			if err != nil {
+				return err
+			}
+			pass.Reports = append(pass.Reports, *report)
+		}
+		return w.deliver(ctx, pass, gates)
+	})
+	return pass, err
+}
+
+// pass looks at one gate. What goes wrong with the gate itself is a report with the result Error; the error is for
+// what must stop the run.
+func (w *Warden) pass(ctx context.Context, g Gate) (*Report, error) {
+	now := w.Now().UTC()
+	s, err := w.loadState(g.Name)
+	if err == nil {
+		var report *Report
+		if report, err = w.look(ctx, g, s, now); err == nil {
+			if err := w.remember(g, s, report, now); err != nil {
+				return nil, err
+			}
+			return report, nil
+		}
+	}
+	if ctx.Err() != nil {
+		err = fmt.Errorf("the pass was not done in time: %w", err)
+	}
+	report := &Report{Gate: g.Name, CheckedAt: now, Since: now, Changes: []manifest.Change{}}
+	report.add(Error, short(err), w.command("warden doctor"))
+	report.settle()
+	if s != nil {
+		if err := w.remember(g, s, report, now); err != nil {
+			return nil, err
+		}
+		return report, nil
+	}
+	return report, w.announce(g, new(state), report, now)
+}
+
+// maxRestarts bounds how often a pass starts over because the export changed under it.
+const maxRestarts = 3
+
+// look settles, observes, judges and stages. It changes s to what is to be remembered.
+func (w *Warden) look(ctx context.Context, g Gate, s *state, now time.Time) (*Report, error) {
+	if _, err := w.settle(ctx, g, s); err != nil {
+		return nil, err
+	}
+	for range maxRestarts {
+		f, err := w.observe(ctx, g, s)
+		if err != nil {
+			return nil, err
+		}
+		s.Gone = goneRoots(s.Gone, *f, now)
+		report := judge(g.Name, *f, s, g.Interval, now)
+		for i := range report.Findings {
+			report.Findings[i].Next = w.command(report.Findings[i].Next)
+		}
+		err = w.stage(ctx, g, &report, f)
+		if errors.Is(err, errExportMoved) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if f.claim != nil && !report.Has(Replayed) {
+			s.Publication = s.Publication.next(f.claim, f.digest, now)
+		}
+		return &report, nil
+	}
+	report := &Report{Gate: g.Name, CheckedAt: now, Changes: []manifest.Change{}}
+	report.add(InFlux, fmt.Sprintf("the export was replaced %d times while it was read", maxRestarts), "")
+	report.settle()
+	return report, nil
+}
+
+// command puts the way this program is called before a command of it.
+func (w *Warden) command(next string) string {
+	if rest, ok := strings.CutPrefix(next, "warden "); ok {
+		return w.Program + " " + rest
+	}
+	return next
+}
+
+// remember writes the state with the report and tells the outbox.
+func (w *Warden) remember(g Gate, s *state, r *Report, now time.Time) error {
+	r.Since = now
+	if last := s.Report; last != nil && last.Result == r.Result && last.Fingerprint == r.Fingerprint {
+		r.Since = last.Since
+	}
+	for fingerprint := range s.Rejected {
+		if r.Complete() && fingerprint != r.Fingerprint {
+			delete(s.Rejected, fingerprint)
+		}
+	}
+	if s.Pause != nil && !s.paused(now) {
+		s.Pause = nil
+	}
+	s.Report = r
+	if err := w.saveState(s); err != nil {
+		return err
+	}
+	return w.announce(g, s, r, now)
+}
+
+// locked runs do while no other warden process is at work on this state.
+func (w *Warden) locked(ctx context.Context, do func() error) error {
+	if err := w.prepare(); err != nil {
+		return err
+	}
+	wait, cancel := context.WithTimeout(ctx, w.LockFor)
+	defer cancel()
+	lock, err := durable.AcquireLock(wait, filepath.Join(w.State, "lock"))
+	if errors.Is(err, durable.ErrLocked) {
+		return fmt.Errorf("%w; waited %v", err, w.LockFor)
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(), lock.Unlock())
+}

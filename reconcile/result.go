@@ -1,0 +1,119 @@
+package reconcile
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"gatehouse/manifest"
+)
+
+// A Result says how a gate stands. The zero Result is no answer and counts as the worst that could not be told.
+type Result string
+
+// The results, worst first. Those up to Unpublished are findings (exit code 1); those from Missing on mean that it
+// could not be told (exit code 2); only InSync is good.
+const (
+	PublisherDisagrees Result = "publisher-disagrees" // root's own look differs from the claim, and not by age
+	Mismatch           Result = "mismatch"            // an object does not hash to its name
+	Replayed           Result = "replayed"            // an older manifest than one that was seen before
+	Diverged           Result = "diverged"            // live, accepted and HEAD all differ
+	Drifted            Result = "drifted"             // live differs from what was accepted
+	Behind             Result = "behind"              // a reviewed state is not in force or not live yet
+	Rejected           Result = "rejected"            // a drift that a person saw and does not want
+	Unpublished        Result = "unpublished"         // live changed after it was published
+	Missing            Result = "missing"             // no export, or nothing in it
+	Overdue            Result = "overdue"             // no newer manifest within twice the interval
+	Refused            Result = "refused"             // an entry that nobody could judge
+	InFlux             Result = "in-flux"             // it kept changing while it was read
+	Error              Result = "error"               // something of ours failed
+	InSync             Result = "in-sync"
+)
+
+// severities gives the order of the results; what is not named is as bad as Error.
+func (r Result) rank() int {
+	i := slices.Index([]Result{PublisherDisagrees, Mismatch, Replayed, Diverged, Drifted, Behind, Rejected, Unpublished,
+		Missing, Overdue, Refused, InFlux, Error, InSync}, r)
+	if i < 0 {
+		return Error.rank()
+	}
+	return i
+}
+
+// Code is the exit code that stands for r: 0 in sync, 1 a finding, 2 could not tell.
+func (r Result) Code() int {
+	switch {
+	case r == InSync:
+		return 0
+	case r.rank() < Missing.rank():
+		return 1
+	default:
+		return 2
+	}
+}
+
+// A Finding is one thing that is not as it should be.
+type Finding struct {
+	Result Result `json:"result"`
+	Reason string `json:"reason"`          // a sentence for a person
+	Items  []Item `json:"items,omitempty"` // what it is about, where that is a list
+	Next   string `json:"next,omitempty"`  // the command that helps
+}
+
+// An Item is one element of a finding. Its ID is the same as long as the element is.
+type Item struct {
+	ID   string `json:"id"`
+	Text string `json:"text"`
+}
+
+// A Report is how one gate stood at CheckedAt.
+type Report struct {
+	Gate        string            `json:"gate"`
+	Result      Result            `json:"result"` // the worst of Findings, or in-sync
+	Findings    []Finding         `json:"findings,omitempty"`
+	Fingerprint string            `json:"fingerprint,omitempty"` // of Changes, when live is not what was accepted
+	Tree        string            `json:"tree"`                  // live, as published
+	Vendored    string            `json:"vendored"`              // HEAD of the repository
+	Accepted    string            `json:"accepted"`              // root's copy, in force
+	Since       time.Time         `json:"since"`
+	CheckedAt   time.Time         `json:"checked_at"`
+	Changes     []manifest.Change `json:"changes"`                // accepted to live; when behind, accepted to HEAD
+	HeadChanges []manifest.Change `json:"head_changes,omitempty"` // accepted to HEAD, when diverged
+	Restorable  bool              `json:"restorable,omitempty"`   // live is what a deploy replaced
+}
+
+// Complete reports whether live and accepted were really compared: only then may an open drift be cleared.
+func (r *Report) Complete() bool {
+	for _, f := range r.Findings {
+		switch f.Result {
+		case PublisherDisagrees, Mismatch, Replayed, Unpublished, Missing, Overdue, Refused, InFlux, Error:
+			return false
+		}
+	}
+	return r.Result != ""
+}
+
+// Has reports whether result is among the findings.
+func (r *Report) Has(result Result) bool {
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Result == result })
+}
+
+// Worst returns the worst result of the reports, InSync for none.
+func Worst(reports []Report) Result {
+	worst := InSync
+	for _, r := range reports {
+		if r.Result.rank() < worst.rank() {
+			worst = r.Result
+		}
+	}
+	return worst
+}
+
+// settle sorts the findings and takes the worst as the result.
+func (r *Report) settle() {
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return cmp.Compare(a.Result.rank(), b.Result.rank()) })
+	r.Result = InSync
+	if len(r.Findings) > 0 {
+		r.Result = r.Findings[0].Result
+	}
+}

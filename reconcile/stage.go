@@ -1,0 +1,164 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"gatehouse/manifest"
+)
+
+// errExportMoved means that another manifest stood in the export after its objects were read.
+var errExportMoved = errors.New("the export moved on")
+
+// stage copies the changed objects of a drift into state/staged/<fingerprint>/<sha256>. The directory appears whole or
+// not at all. An object that does not hash to its name makes the report a mismatch.
+func (w *Warden) stage(ctx context.Context, g Gate, r *Report, f *facts) error {
+	if f.claim == nil || r.Fingerprint == "" {
+		return nil
+	}
+	dir := w.stagedDir(r.Fingerprint)
+	if w.isStaged(dir, r.Changes) {
+		return nil
+	}
+	export, err := manifest.OpenExport(g.Export, g.Source.Owner, g.Source.Limits)
+	if err != nil {
+		return errExportMoved // it was there a moment ago
+	}
+	defer export.Close()
+	// A name of its own: a run that was killed here leaves a directory that prune removes.
+	fresh := dir + ".new"
+	if err := w.Disk.RemoveAll(fresh); err != nil {
+		return fmt.Errorf("stage %s: %w", DriftID(r.Fingerprint), err)
+	}
+	if err := w.Disk.MkdirAll(fresh, 0o700); err != nil {
+		return fmt.Errorf("stage %s: %w", DriftID(r.Fingerprint), err)
+	}
+	var bad []Item
+	for _, c := range r.Changes {
+		if c.New == nil || c.New.Type != manifest.File {
+			continue
+		}
+		var source error // what the export's owner can cause, kept apart from our own disk
+		err := w.Disk.PutFrom(filepath.Join(fresh, c.New.SHA256), 0o600, func(to io.Writer) error {
+			sink := &faultyWriter{w: to}
+			err := export.ReadObject(ctx, c.New.SHA256, c.New.Size, sink)
+			if err != nil && sink.err == nil {
+				source = err
+			}
+			return err
+		})
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return err
+		case source != nil:
+			bad = append(bad, Item{ID: c.ID(), Text: fmt.Sprintf("%q: %v", c.Path, source)})
+		default:
+			return fmt.Errorf("stage %s: %w", DriftID(r.Fingerprint), err)
+		}
+	}
+	if again, digest, err := readClaim(ctx, g); err != nil || digest != f.digest || again.Tree != f.claim.Tree {
+		return errExportMoved
+	}
+	if len(bad) > 0 {
+		r.Findings = append(r.Findings, Finding{Result: Mismatch, Items: bad, Next: "gate publish",
+			Reason: "objects in the export are not what the manifest says; nothing of this drift was staged"})
+		r.settle()
+		return w.Disk.RemoveAll(fresh)
+	}
+	if err := w.Disk.SyncFS(fresh); err != nil {
+		return fmt.Errorf("stage %s: %w", DriftID(r.Fingerprint), err)
+	}
+	if err := w.Disk.RemoveAll(dir); err != nil {
+		return fmt.Errorf("stage %s: %w", DriftID(r.Fingerprint), err)
+	}
+	if err := w.Disk.Rename(fresh, dir); err != nil {
+		return fmt.Errorf("stage %s: %w", DriftID(r.Fingerprint), err)
+	}
+	return nil
+}
+
+// isStaged reports whether every changed object is there with its size. Accept looks at the bytes.
+func (w *Warden) isStaged(dir string, changes []manifest.Change) bool {
+	if _, err := os.Lstat(dir); err != nil {
+		return false
+	}
+	for _, c := range changes {
+		if c.New == nil || c.New.Type != manifest.File {
+			continue
+		}
+		info, err := os.Lstat(filepath.Join(dir, c.New.SHA256))
+		if err != nil || !info.Mode().IsRegular() || info.Size() != c.New.Size {
+			return false
+		}
+	}
+	return true
+}
+
+// prune removes what is staged for drifts that no gate has any more.
+func (w *Warden) prune() error {
+	names, err := os.ReadDir(filepath.Join(w.State, "staged"))
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	open := make(map[string]bool)
+	states, err := os.ReadDir(filepath.Join(w.State, "gates"))
+	if err != nil {
+		return err
+	}
+	for _, file := range states {
+		gate, ok := cutJSON(file)
+		if !ok {
+			continue
+		}
+		s, err := w.loadState(gate)
+		if err != nil {
+			return nil // a state that cannot be read may name any of them
+		}
+		if s.Report != nil {
+			open[s.Report.Fingerprint] = true
+		}
+	}
+	for _, name := range names {
+		if !open[name.Name()] {
+			if err := w.Disk.RemoveAll(filepath.Join(w.State, "staged", name.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w *Warden) stagedDir(fingerprint string) string {
+	return filepath.Join(w.State, "staged", fingerprint)
+}
+
+func cutJSON(file fs.DirEntry) (string, bool) {
+	name := file.Name()
+	if filepath.Ext(name) != ".json" {
+		return "", false
+	}
+	return name[:len(name)-len(".json")], true
+}
+
+// A faultyWriter remembers whether writing, and not reading, was what failed.
+type faultyWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (f *faultyWriter) Write(p []byte) (int, error) {
+	n, err := f.w.Write(p)
+	if err != nil {
+		f.err = err
+	}
+	return n, err
+}

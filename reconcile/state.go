@@ -1,0 +1,110 @@
+package reconcile
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"gatehouse/internal/durable"
+)
+
+const stateSchema = "gatehouse/state/v1"
+
+// A state is what is remembered of one gate between passes, in state/gates/<gate>.json with a checksum.
+type state struct {
+	Schema      string      `json:"schema"`
+	Gate        string      `json:"gate"`
+	Publication publication `json:"publication"`
+	// Vendored says which generation a git tree holds, so that an unchanged HEAD is not read again.
+	Vendored vendoredTree `json:"vendored"`
+	// Replaced is what the last deploy or rollback replaced. It counts only while By is the accepted tree.
+	Replaced replacement          `json:"replaced"`
+	Rejected map[string]rejection `json:"rejected,omitempty"` // by fingerprint
+	Pause    *Pause               `json:"pause,omitempty"`
+	Gone     map[string]time.Time `json:"gone,omitempty"`   // live roots that the claim has and root does not see, since when
+	Report   *Report              `json:"report,omitempty"` // of the last pass
+}
+
+type vendoredTree struct {
+	ID   string `json:"id"`   // git's id of the directory
+	Tree string `json:"tree"` // of the generation in it
+}
+
+type replacement struct {
+	Tree string    `json:"tree"`
+	By   string    `json:"by"`
+	At   time.Time `json:"at"`
+}
+
+type rejection struct {
+	Why string    `json:"why"`
+	By  string    `json:"by"`
+	At  time.Time `json:"at"`
+}
+
+// A Pause holds a gate's notices until a time. Findings and exit codes are as ever.
+type Pause struct {
+	Until time.Time `json:"until"`
+	Why   string    `json:"why"`
+	By    string    `json:"by"`
+}
+
+// replaced returns the tree that accepted replaced, if a deploy or rollback did.
+func (s *state) replaced(accepted string) string {
+	if s.Replaced.By != accepted || accepted == "" {
+		return ""
+	}
+	return s.Replaced.Tree
+}
+
+// paused reports whether notices are held at now.
+func (s *state) paused(now time.Time) bool { return s.Pause != nil && now.Before(s.Pause.Until) }
+
+func (w *Warden) statePath(gate string) string { return filepath.Join(w.State, "gates", gate+".json") }
+
+// loadState reads what is remembered of a gate; a gate that was never seen has an empty state.
+func (w *Warden) loadState(gate string) (*state, error) {
+	path := w.statePath(gate)
+	data, err := durable.ReadSealed(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &state{Schema: stateSchema, Gate: gate}, nil
+	case errors.Is(err, durable.ErrCorrupt):
+		return nil, fmt.Errorf("%w; restore it from a backup, or move it away to start anew without the gate's "+
+			"high-water mark, rejections and pause", err)
+	case err != nil:
+		return nil, err
+	}
+	s := new(state)
+	if err := json.Unmarshal(data, s); err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	if s.Schema != stateSchema || s.Gate != gate {
+		return nil, fmt.Errorf("read %s: it is %q for gate %q, not %q for %q", path, s.Schema, s.Gate, stateSchema, gate)
+	}
+	return s, nil
+}
+
+func (w *Warden) saveState(s *state) error {
+	data, err := json.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("state of gate %s: %w", s.Gate, err)
+	}
+	return w.Disk.WriteSealed(w.statePath(s.Gate), append(data, '\n'), 0o600)
+}
+
+// prepare makes the directories of the state, with their permissions.
+func (w *Warden) prepare() error {
+	for _, dir := range []struct {
+		name string
+		perm fs.FileMode
+	}{{"", 0o711}, {"accepted", 0o755}, {"gates", 0o700}, {"staged", 0o700}, {"intents", 0o700}, {"notices", 0o700}} {
+		if err := w.Disk.MkdirAll(filepath.Join(w.State, dir.name), dir.perm); err != nil {
+			return fmt.Errorf("prepare the state directory: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package vendorgate
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-git/gcfg"
+)
+
+// settings is what git's configuration files say, in the order in which git reads them: a later one wins. Names are
+// section.key or section.subsection.key with section and key in lower case.
+type settings []setting
+
+type setting struct{ name, value string }
+
+// maxIncludes is how deep git follows include.path.
+const maxIncludes = 10
+
+// loadSettings reads the files of the system, of the user and of the repository. It follows include.path, but not
+// includeIf.
+func loadSettings(git string) (settings, error) {
+	files := []string{"/etc/gitconfig"}
+	if home, err := os.UserHomeDir(); err == nil {
+		config := os.Getenv("XDG_CONFIG_HOME")
+		if config == "" {
+			config = filepath.Join(home, ".config")
+		}
+		files = append(files, filepath.Join(config, "git", "config"), filepath.Join(home, ".gitconfig"))
+	}
+	var s settings
+	for _, name := range append(files, filepath.Join(git, "config")) {
+		if err := s.load(name, 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (s *settings) load(name string, depth int) error {
+	if depth > maxIncludes {
+		return fmt.Errorf("%s: more than %d files include each other", name, maxIncludes)
+	}
+	if err := trusted(name); err != nil {
+		return err
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	err = gcfg.ReadWithCallback(f, func(section, subsection, key, value string, blank bool) error {
+		if key == "" {
+			return nil
+		}
+		full := strings.ToLower(section) + "."
+		if subsection != "" {
+			full += subsection + "."
+		}
+		full += strings.ToLower(key)
+		if blank {
+			value = "true"
+		}
+		if full == "include.path" {
+			err := s.load(relativeTo(name, value), depth+1)
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil // as git does
+			}
+			return err
+		}
+		*s = append(*s, setting{full, value})
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// relativeTo resolves path as it stands in the configuration file name.
+func relativeTo(name, path string) string {
+	switch path = expandHome(path); {
+	case filepath.IsAbs(path):
+		return path
+	default:
+		return filepath.Join(filepath.Dir(name), path)
+	}
+}
+
+func expandHome(path string) string {
+	rest, ok := strings.CutPrefix(path, "~/")
+	if home, err := os.UserHomeDir(); ok && err == nil {
+		return filepath.Join(home, rest)
+	}
+	return path
+}
+
+func (s settings) get(name string) (value string, ok bool) {
+	for i := len(s) - 1; i >= 0; i-- {
+		if s[i].name == name {
+			return s[i].value, true
+		}
+	}
+	return "", false
+}
+
+func (s settings) boolean(name string, unset bool) (bool, error) {
+	value, ok := s.get(name)
+	if !ok {
+		return unset, nil
+	}
+	switch strings.ToLower(value) {
+	case "true", "yes", "on", "1":
+		return true, nil
+	case "false", "no", "off", "0", "":
+		return false, nil
+	default:
+		return false, fmt.Errorf("configuration: %s is %q, neither true nor false", name, value)
+	}
+}

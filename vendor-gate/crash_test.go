@@ -1,0 +1,5 @@
+package vendorgate
+
+const crashJob = "VENDORGATE_TEST_CRASH"
+
+func crashingCommit(string) int { return 0 }

@@ -1,0 +1,153 @@
+package vendorgate
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-git/go-billy/v5/osfs"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/storage/filesystem"
+	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
+)
+
+const (
+	cacheSize     = 16 * cache.MiByte
+	largeObject   = 1 << 20  // larger ones are streamed
+	maxTree       = 64 << 20 // bytes of one tree or commit
+	maxAlternates = 5        // as deep as git follows them
+)
+
+// objects reads the object store of a repository and of those that it borrows from. Every object that is read to its
+// end has been checked against its name, which go-git does not do.
+type objects struct {
+	git    string
+	stores []*filesystem.ObjectStorage
+}
+
+func openObjects(git string) (*objects, error) {
+	o := &objects{git: git}
+	return o, o.add(filepath.Join(git, "objects"), 0)
+}
+
+// add opens the object directory dir and its alternates. go-git would read relative alternates as something else.
+func (o *objects) add(dir string, depth int) error {
+	if filepath.Base(dir) != "objects" || depth > maxAlternates {
+		return fmt.Errorf("cannot read the borrowed object directory %q; run git repack -a -d and remove objects/info/alternates", dir)
+	}
+	fsys := osfs.New(filepath.Dir(dir))
+	o.stores = append(o.stores, filesystem.NewObjectStorageWithOptions(dotgit.New(fsys), cache.NewObjectLRU(cacheSize),
+		filesystem.Options{LargeObjectThreshold: largeObject}))
+	list, err := os.ReadFile(filepath.Join(dir, "info", "alternates"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(list)) {
+		line = strings.TrimRight(line, "\n")
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if !filepath.IsAbs(line) {
+			line = filepath.Join(dir, line)
+		}
+		if err := o.add(filepath.Clean(line), depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open returns an object's size and its bytes. Another process may have packed the store anew since it was opened, so
+// whatever fails is tried once more with fresh eyes.
+func (o *objects) open(kind plumbing.ObjectType, id plumbing.Hash) (size int64, r io.ReadCloser, err error) {
+	if size, r, err = o.find(kind, id); err == nil {
+		return size, r, nil
+	}
+	fresh, openErr := openObjects(o.git)
+	if openErr != nil {
+		return 0, nil, openErr
+	}
+	o.stores = fresh.stores
+	if size, r, err = o.find(kind, id); err != nil {
+		return 0, nil, fmt.Errorf("%s %s: %w", kind, id, err)
+	}
+	return size, r, nil
+}
+
+func (o *objects) find(kind plumbing.ObjectType, id plumbing.Hash) (int64, io.ReadCloser, error) {
+	for _, store := range o.stores {
+		if err := store.HasEncodedObject(id); errors.Is(err, plumbing.ErrObjectNotFound) {
+			continue
+		} else if err != nil {
+			return 0, nil, err
+		}
+		encoded, err := store.EncodedObject(kind, id)
+		if err != nil {
+			return 0, nil, err
+		}
+		r, err := encoded.Reader()
+		if err != nil {
+			return 0, nil, err
+		}
+		return encoded.Size(), &verifying{r, plumbing.NewHasher(kind, encoded.Size()), id}, nil
+	}
+	return 0, nil, plumbing.ErrObjectNotFound
+}
+
+// read returns the bytes of a commit or tree.
+func (o *objects) read(kind plumbing.ObjectType, id plumbing.Hash) ([]byte, error) {
+	size, r, err := o.open(kind, id)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	if size > maxTree {
+		return nil, fmt.Errorf("%s %s: %d bytes are more than the limit of %d", kind, id, size, maxTree)
+	}
+	b := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
+	_, err = b.ReadFrom(r)
+	return b.Bytes(), err
+}
+
+func (o *objects) commit(id string) (*object.Commit, error) {
+	hash := plumbing.NewHash(id)
+	data, err := o.read(plumbing.CommitObject, hash)
+	if err != nil {
+		return nil, err
+	}
+	encoded := new(plumbing.MemoryObject)
+	encoded.SetType(plumbing.CommitObject)
+	if _, err := encoded.Write(data); err != nil {
+		return nil, err
+	}
+	c := new(object.Commit)
+	if err := c.Decode(encoded); err != nil {
+		return nil, fmt.Errorf("commit %s: %w", id, err)
+	}
+	return c, nil
+}
+
+// verifying reads an object and ends in an error if the bytes are not those that the name stands for.
+type verifying struct {
+	io.ReadCloser
+	hasher plumbing.Hasher
+	id     plumbing.Hash
+}
+
+func (v *verifying) Read(p []byte) (int, error) {
+	n, err := v.ReadCloser.Read(p)
+	v.hasher.Write(p[:n])
+	if err == io.EOF && v.hasher.Sum() != v.id {
+		err = fmt.Errorf("object %s is corrupt: its bytes do not make its name; git fsck tells more", v.id)
+	}
+	return n, err
+}
