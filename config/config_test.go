@@ -97,7 +97,8 @@ gates:
 - name: b
   user: agent.smith
   decide: refuse
-  live: [{name: p, root: /p}]
+  live: [{name: p, root: /p, exclude: []}]
+  loaded_by: []
   limits: {file: 65536}
 notify: {journal: false, webhook: {url: "http://127.0.0.1:8080/x?y=1"}}
 schedule: "*/5 * * * *"

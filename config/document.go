@@ -34,7 +34,7 @@ type value struct {
 	key  string
 }
 
-// A field is a key that a mapping may have, and what to do with its value.
+// A field is a key that a mapping may have, or needs, and what to do with its value.
 type field struct {
 	key  string
 	need bool
@@ -171,16 +171,17 @@ func (v value) field(key, val *yaml.Node, fields []field) {
 		return
 	}
 	v.doc.lines[sub.key] = key.Line
+	if fields[at].need && val.Kind == yaml.SequenceNode && len(val.Content) == 0 {
+		sub.bad("must not be empty")
+		return
+	}
 	fields[at].read(sub)
 }
 
-// items reads a list that must not be empty.
+// items reads a list.
 func (v value) items(read func(item value)) {
 	if !v.is(yaml.SequenceNode, "a list") {
 		return
-	}
-	if len(v.node.Content) == 0 {
-		v.bad("must not be empty")
 	}
 	for i, node := range v.node.Content {
 		item := value{v.doc, node, fmt.Sprintf("%s[%d]", v.key, i)}
@@ -189,7 +190,7 @@ func (v value) items(read func(item value)) {
 	}
 }
 
-// scalar returns the text of a value and its YAML type, one of tags.
+// scalar returns the text of a value that YAML takes for one of the types tags.
 func (v value) scalar(want string, tags ...string) (text string, ok bool) {
 	if !v.is(yaml.ScalarNode, want) {
 		return "", false
@@ -215,7 +216,7 @@ func (v value) printable(text string) bool {
 	switch {
 	case text == "":
 		v.bad("must not be empty")
-	case strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }):
+	case strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }): // bidi controls too
 		v.bad("must not have line breaks or other characters that do not print")
 	default:
 		return true

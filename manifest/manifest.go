@@ -59,7 +59,11 @@ func (m Mode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler. It takes four octal digits and nothing else.
 func (m *Mode) UnmarshalText(text []byte) error {
-	n, err := strconv.ParseUint(string(text), 8, 12)
+	return m.parse(string(text))
+}
+
+func (m *Mode) parse(text string) error {
+	n, err := strconv.ParseUint(text, 8, 12)
 	if err != nil || len(text) != 4 {
 		return fmt.Errorf("mode %q is not four octal digits", text)
 	}

@@ -15,27 +15,71 @@ import (
 )
 
 // objects are the contents in an export, as its publisher sees them: one file each, objects/ab/cdef…, named by its
-// SHA-256. Several goroutines may use it at once.
+// SHA-256. They are listed once, in which time nobody else may be publishing. What has the right size counts as there;
+// what its reader would refuse for other reasons does not. Workers use it at the same time.
 type objects struct {
 	dir     string
 	disk    durable.Disk
+	sizes   map[string]int64 // by digest, as listed
+	stale   []string         // files that an earlier run left unfinished
 	written atomic.Int64
 }
 
 // objectName is the path of an object below the directory of the objects.
 func objectName(digest string) string { return digest[:2] + "/" + digest[2:] }
 
-// has judges by the size alone. An object that its reader would refuse for what it is does not count.
-func (o *objects) has(digest string, size int64) (bool, error) {
-	name := o.dir + "/" + objectName(digest)
-	var st unix.Stat_t
-	switch err := unix.Lstat(name, &st); {
-	case errors.Is(err, fs.ErrNotExist):
-		return false, nil
-	case err != nil:
-		return false, &fs.PathError{Op: "lstat", Path: name, Err: err}
+// listObjects lists the objects of an export. That there are none yet is no error.
+func listObjects(export string, disk durable.Disk) (*objects, error) {
+	o := &objects{dir: filepath.Join(export, objectsName), disk: disk, sizes: make(map[string]int64)}
+	if err := o.list(export, ""); err != nil {
+		return nil, err
 	}
-	return st.Mode&unix.S_IFMT == unix.S_IFREG && st.Size == size && st.Nlink == 1, nil
+	for i := range 256 {
+		prefix := fmt.Sprintf("%02x", i)
+		if err := o.list(filepath.Join(o.dir, prefix), prefix); err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+// list notes what is in dir: unfinished files, and objects whose digest begins with prefix.
+func (o *objects) list(dir, prefix string) error {
+	f, err := os.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		digest := prefix + name
+		isObject := validDigest(digest) == nil
+		if !isObject && !durable.IsTemp(name) {
+			continue
+		}
+		var st unix.Stat_t
+		if err := unix.Fstatat(int(f.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+			return &fs.PathError{Op: "stat", Path: filepath.Join(dir, name), Err: err}
+		}
+		switch regular := st.Mode&unix.S_IFMT == unix.S_IFREG; {
+		case regular && !isObject:
+			o.stale = append(o.stale, filepath.Join(dir, name))
+		case regular && st.Nlink == 1:
+			o.sizes[digest] = st.Size
+		}
+	}
+	return nil
+}
+
+func (o *objects) has(digest string, size int64) (bool, error) {
+	there, ok := o.sizes[digest]
+	return ok && there == size, nil
 }
 
 func (o *objects) keep(digest string, data []byte) error {
@@ -60,37 +104,19 @@ func (o *objects) put(digest string, write func(name string) error) error {
 // maxRemoved bounds what one run removes. What is left goes next time.
 const maxRemoved = 10_000
 
-// clean removes objects that are in none of the sets, and files that an earlier run left unfinished. It touches nothing
-// else, whatever lies there. Nobody else may be publishing.
-func (o *objects) clean(export string, sets ...map[string]bool) error {
-	removed := 0
-	remove := func(dir string, unwanted func(name string) bool) error {
-		entries, err := os.ReadDir(dir)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+// clean removes the objects that were listed and are in none of the sets, and the unfinished files. It touches nothing
+// else, whatever lies there.
+func (o *objects) clean(sets ...map[string]bool) error {
+	unwanted := o.stale
+	for digest := range o.sizes {
+		if !inAny(sets, digest) {
+			unwanted = append(unwanted, filepath.Join(o.dir, objectName(digest)))
 		}
-		for _, e := range entries {
-			if removed == maxRemoved || !e.Type().IsRegular() || !durable.IsTemp(e.Name()) && !unwanted(e.Name()) {
-				continue
-			}
-			name := filepath.Join(dir, e.Name())
-			if err := o.disk.Do("remove", name, func() error { return os.Remove(name) }); err != nil {
-				return err
-			}
-			removed++
+	}
+	for _, name := range unwanted[:min(len(unwanted), maxRemoved)] {
+		if err := o.disk.Do("remove", name, func() error { return os.Remove(name) }); err != nil {
+			return fmt.Errorf("remove old objects: %w", err)
 		}
-		return nil
-	}
-	err := remove(export, func(string) bool { return false })
-	for i := range 256 {
-		prefix := fmt.Sprintf("%02x", i)
-		err = errors.Join(err, remove(filepath.Join(o.dir, prefix), func(name string) bool {
-			digest := prefix + name
-			return validDigest(digest) == nil && !inAny(sets, digest)
-		}))
-	}
-	if err != nil {
-		return fmt.Errorf("remove old objects: %w", err)
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 // entries reads a list of entries and holds each to what Scan would have found: sorted, each below a directory that is
 // there too, within the limits, and with what its type has and nothing else.
 func (s *scanner) entries(of *shape, limits Limits) []Entry {
-	entries := []Entry{}
+	entries := make([]Entry, 0, max(0, min(limits.Entries, strings.Count(s.data, "\n"))))
 	check := entryChecker{limits: limits, dirs: make(map[string]bool)}
 	for i := range s.array() {
 		start := s.pos
@@ -38,7 +38,7 @@ func (s *scanner) entry(of *shape) Entry {
 			e.Type = Type(s.text(maxName))
 		case "mode":
 			start := s.pos
-			if err := e.Mode.UnmarshalText([]byte(s.text(4))); err != nil {
+			if err := e.Mode.parse(s.text(4)); err != nil {
 				s.failAt(start, "%v", err)
 			}
 		case "uid":

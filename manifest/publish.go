@@ -56,9 +56,12 @@ func (p *Publisher) publish(ctx context.Context, now time.Time) (*Manifest, erro
 	}
 	defer lock.Unlock()
 
+	objects, err := listObjects(p.Export, p.Disk)
+	if err != nil {
+		return nil, err
+	}
 	last := make(chan *Manifest, 1)
 	go func() { last <- p.last(ctx) }()
-	objects := &objects{dir: filepath.Join(p.Export, objectsName), disk: p.Disk}
 	found, err := scan(ctx, p.Source, objects)
 	previous := <-last
 	if err != nil {
@@ -98,7 +101,7 @@ func (p *Publisher) write(m, previous *Manifest, objects *objects) error {
 	if err := p.Disk.WriteFile(filepath.Join(p.Export, manifestName), data, 0o644); err != nil {
 		return err
 	}
-	return objects.clean(p.Export, named, before)
+	return objects.clean(named, before)
 }
 
 // sequence is the number of the manifest that is written now. A last number from more than an hour ahead was not

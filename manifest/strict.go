@@ -128,20 +128,33 @@ func (s *scanner) array() iter.Seq[int] {
 // text reads a string of at most limit bytes.
 func (s *scanner) text(limit int) string {
 	s.expect('"')
+	if s.err != nil {
+		return ""
+	}
 	start := s.pos
-	for s.err == nil {
-		switch c := s.at(s.pos); {
-		case c == '"' && s.pos-start <= limit:
-			s.pos++
-			return s.data[start : s.pos-1]
-		case c == '\\':
+	rest := s.data[start:]
+	length := strings.IndexByte(rest, '"')
+	if length < 0 {
+		length = len(rest)
+	}
+	for i := range length {
+		if rest[i] == '\\' {
+			s.pos += i
 			return s.escaped(start, limit)
-		case c < ' ':
-			s.failAt(s.pos, "a control character, or the end, in a string")
-		case s.pos-start > limit:
-			s.failAt(start, "longer than %d bytes", limit)
 		}
-		s.pos++
+		if rest[i] < ' ' {
+			s.failAt(start+i, "a control character in a string")
+			return ""
+		}
+	}
+	switch {
+	case length == len(rest):
+		s.failAt(start, "a string without an end")
+	case length > limit:
+		s.failAt(start, "longer than %d bytes", limit)
+	default:
+		s.pos += length + 1
+		return rest[:length]
 	}
 	return ""
 }

@@ -33,6 +33,7 @@ const (
 	longestWait = 10 * time.Second       // that a receiver may ask for within a run
 	budget      = 25 * time.Second       // after which no further attempt begins
 	maxPause    = 6 * time.Hour          // that a receiver may ask for at all
+	maxDoubts   = 12                     // failed attempts after which what is in doubt is made afresh
 )
 
 // Deliver sends each sink what it has not been told, in one message; gates for which hold is true are left out. It
@@ -40,11 +41,11 @@ const (
 // attempts take turns. The error is about the outbox itself; what befell the sinks is in the Delivery.
 func (o *Outbox) Deliver(ctx context.Context, now func() time.Time, hold func(gate string) bool) (Delivery, error) {
 	r := &run{Outbox: o, hold: hold, now: func() time.Time { return stamp(now()) }, start: time.Now()}
-	err := o.locked(ctx, func() error {
-		if err := r.load(); err != nil {
+	err := o.locked(ctx, func() (err error) {
+		if r.records, r.delivery.Warnings, err = o.load(); err != nil {
 			return err
 		}
-		return errors.Join(r.deliver(ctx), o.prune(r.records, r.newest, r.now()))
+		return errors.Join(r.deliver(ctx), o.prune(r.records, r.now()))
 	})
 	return r.delivery, err
 }
@@ -54,62 +55,48 @@ type run struct {
 	now      func() time.Time
 	hold     func(gate string) bool
 	start    time.Time
-	records  []*Record          // worst first
-	newest   map[string]*Record // of each subject
+	records  []*Record
 	delivery Delivery
-}
-
-func (r *run) load() (err error) {
-	if r.delivery.Warnings, err = r.mend(); err != nil {
-		return err
-	}
-	if r.records, err = r.read(); err != nil {
-		return err
-	}
-	r.newest = make(map[string]*Record)
-	for _, rec := range r.records {
-		if newest := r.newest[rec.key()]; newest == nil || rec.Episode > newest.Episode {
-			r.newest[rec.key()] = rec
-		}
-	}
-	return nil
 }
 
 // A turn is one sink's place in the queue.
 type turn struct {
 	sink  Sink
+	state outgoing
 	tries int
 	due   time.Time
 	SinkResult
 }
 
-func (r *run) deliver(ctx context.Context) error {
+func (r *run) deliver(ctx context.Context) (err error) {
 	var all, queue []*turn
 	for _, sink := range r.Sinks {
 		t := &turn{sink: sink, SinkResult: SinkResult{Sink: sink.Name()}}
 		if slices.ContainsFunc(all, func(other *turn) bool { return other.Sink == t.Sink }) {
 			return fmt.Errorf("two notice sinks are named %q: give them different names", t.Sink)
 		}
-		all = append(all, t)
-		for _, p := range r.parts(t.Sink) {
-			t.Pending += len(p.notices)
+		if t.state, err = r.outgoing(t.Sink); err != nil {
+			return err
 		}
-		t.RetryAt, t.Error = r.pausedUntil(t.Sink)
-		if t.RetryAt.IsZero() {
+		t.Pending, t.Error = len(r.message(t).Notices), t.state.Error
+		// A time that lies too far ahead was written before the clock was set back.
+		if wait := t.state.NotBefore.Sub(r.now()); 0 < wait && wait <= maxPause {
+			t.RetryAt = t.state.NotBefore
+		} else {
 			queue = append(queue, t)
 		}
+		all = append(all, t)
 	}
-	var errs []error
 	for len(queue) > 0 {
 		t := slices.MinFunc(queue, func(a, b *turn) int { return a.due.Compare(b.due) })
 		if !sleep(ctx, time.Until(t.due)) {
 			break
 		}
-		wait, err := r.attempt(ctx, t)
+		wait, failed := r.attempt(ctx, t)
+		err = errors.Join(err, failed)
 		if t.due = time.Now().Add(wait); wait == 0 || t.due.Sub(r.start) > budget {
 			queue = slices.DeleteFunc(queue, func(other *turn) bool { return other == t })
 		}
-		errs = append(errs, err)
 	}
 	for _, t := range queue {
 		t.Error = cmp.Or(t.Error, "there was no time left to send")
@@ -117,7 +104,7 @@ func (r *run) deliver(ctx context.Context) error {
 	for _, t := range all {
 		r.delivery.Sinks = append(r.delivery.Sinks, t.SinkResult)
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // attempt tries once to bring a sink up to date. It returns how long to wait before the next attempt, 0 for none in
@@ -127,189 +114,124 @@ func (r *run) attempt(ctx context.Context, t *turn) (time.Duration, error) {
 	if err := r.settle(ctx, t); err != nil {
 		return 0, err
 	}
-	parts := r.parts(t.Sink)
-	if len(parts) == 0 {
-		t.SinkResult = SinkResult{Sink: t.Sink, Sent: t.Sent}
+	m, doubt := r.message(t), t.state.Doubt
+	if t.Pending = len(m.Notices); t.Pending == 0 {
 		return 0, nil
 	}
-	m := r.message(parts)
-	t.Pending = len(m.Notices)
-	err := r.update(t.Sink, parts, func(s SinkState, p part) SinkState {
-		s.Doubt = &Doubt{Message: m.ID, Since: m.At, Notices: p.notices}
-		return s
-	})
-	if err != nil {
+	t.state.Doubt = &m
+	if err := r.saveOutgoing(t.Sink, t.state); err != nil {
 		return 0, err // nothing is sent that is not on record
 	}
 	sendCtx, cancel := context.WithTimeout(ctx, sendTimeout)
-	err = t.sink.Send(sendCtx, m)
-	cancel()
+	defer cancel()
+	err := t.sink.Send(sendCtx, m)
 	if err == nil {
-		t.SinkResult = SinkResult{Sink: t.Sink, Sent: t.Sent + len(m.Notices)}
-		return 0, r.update(t.Sink, parts, func(s SinkState, p part) SinkState { return s.told(p.notices, r.now()) })
+		return 0, r.arrived(t)
 	}
 	fault := judge(err)
 	t.Error, t.Permanent, t.RetryAt = cut(quote(fault.Error()), maxText), fault.Permanent, time.Time{}
-	if fault.RetryAfter > 0 {
-		t.RetryAt = r.now().Add(min(fault.RetryAfter, maxPause))
-	}
-	err = r.update(t.Sink, parts, func(s SinkState, p part) SinkState {
-		s.Attempts, s.Error, s.NotBefore = s.Attempts+1, t.Error, t.RetryAt
-		if fault.Refused {
-			s.Doubt = p.doubt
-		}
-		return s
-	})
 	wait := firstWait << (t.tries - 1)
 	if fault.RetryAfter > 0 {
-		wait = fault.RetryAfter
+		wait = min(fault.RetryAfter, maxPause)
+		t.RetryAt = r.now().Add(wait)
 	}
+	t.state.Attempts++
+	t.state.Error, t.state.NotBefore = t.Error, t.RetryAt
+	switch {
+	case t.state.Attempts%maxDoubts == 0:
+		t.state.Doubt = nil
+	case fault.Refused:
+		t.state.Doubt = doubt
+	}
+	err = r.saveOutgoing(t.Sink, t.state)
 	if err != nil || fault.Permanent || t.tries == maxTries || wait > longestWait {
 		return 0, err
 	}
 	return wait, nil
 }
 
-// settle asks a sink that can look for the messages of which the outcome is unknown. Those that arrived count as
-// sent; those that did not are forgotten, so that their notices are made afresh. Where the sink cannot tell, the
-// doubt stays.
+// settle asks a sink that can look what became of the message in doubt. If it arrived it counts as sent; if not, its
+// notices are made afresh; if the sink cannot tell, it stays in doubt.
 func (r *run) settle(ctx context.Context, t *turn) error {
 	finder, ok := t.sink.(Finder)
-	if !ok {
+	if !ok || t.state.Doubt == nil {
 		return nil
 	}
-	answers := make(map[string]answer)
-	var errs []error
-	for _, rec := range r.records {
-		doubt := rec.Sinks[t.Sink].Doubt
-		if doubt == nil {
-			continue
-		}
-		outcome, asked := answers[doubt.Message]
-		if !asked {
-			outcome = r.ask(ctx, t, finder, doubt)
-			answers[doubt.Message] = outcome
-		}
-		if outcome == unknown {
-			continue
-		}
-		errs = append(errs, r.update(t.Sink, []part{{record: rec}}, func(s SinkState, _ part) SinkState {
-			if outcome == lost {
-				s.Doubt = nil
-				return s
-			}
-			t.Sent += len(doubt.Notices)
-			return s.told(doubt.Notices, r.now())
-		}))
-	}
-	return errors.Join(errs...)
-}
-
-// An answer says what became of a message.
-type answer int
-
-const (
-	unknown answer = iota
-	lost
-	arrived
-)
-
-func (r *run) ask(ctx context.Context, t *turn, finder Finder, d *Doubt) answer {
-	since := d.Since
+	since := t.state.Doubt.At
 	if now := r.now(); now.Before(since) { // the clock was set back
 		since = now
 	}
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
-	found, err := finder.Find(ctx, d.Message, since)
+	found, err := finder.Find(ctx, t.state.Doubt.ID, since)
 	switch {
 	case err != nil:
-		r.delivery.Warnings = append(r.delivery.Warnings, fmt.Sprintf("%s: cannot tell whether message %s arrived, so it "+
-			"is sent again under the same id: %s", t.Sink, d.Message, cut(quote(err.Error()), maxText)))
-		return unknown
+		r.delivery.Warnings = append(r.delivery.Warnings, fmt.Sprintf("%s: cannot tell whether message %s arrived, so it is "+
+			"sent again under the same id: %s", t.Sink, t.state.Doubt.ID, cut(quote(err.Error()), maxText)))
 	case found:
-		return arrived
+		return r.arrived(t)
 	default:
-		return lost
+		t.state.Doubt = nil
 	}
+	return nil
 }
 
-// A part is what one record contributes to a message.
-type part struct {
-	record  *Record
-	notices []Notice
-	doubt   *Doubt // of earlier attempts
-}
-
-// parts collects what a sink is owed now, worst first.
-func (r *run) parts(sink string) []part {
-	var parts []part
+// arrived notes that a sink got the message that was in doubt.
+func (r *run) arrived(t *turn) (err error) {
+	notices := t.state.Doubt.Notices
 	for _, rec := range r.records {
-		s, ok := rec.sink(sink)
-		if !ok || r.hold != nil && r.hold(rec.Gate) {
+		if rec.told(t.Sink, notices, r.now()) {
+			err = errors.Join(err, r.save(rec))
+		}
+	}
+	t.SinkResult = SinkResult{Sink: t.Sink, Sent: t.Sent + len(notices)}
+	t.state = outgoing{}
+	if err != nil {
+		return err // on disk, the doubt stays
+	}
+	return r.saveOutgoing(t.Sink, t.state)
+}
+
+// message is what a sink is to be sent now: what is in doubt, word for word, and all that it would not know even if
+// that arrived. It has no notices if there is nothing to say.
+func (r *run) message(t *turn) Message {
+	var doubt Message
+	if t.state.Doubt != nil {
+		doubt = *t.state.Doubt
+	}
+	told := make(map[string]int)
+	for _, n := range doubt.Notices {
+		if n.State != Flapping {
+			told[n.Record] = max(told[n.Record], n.Revision)
+		}
+	}
+	newest := newestOf(r.records)
+	var news []Notice
+	for _, rec := range r.records {
+		s, concerned := rec.sink(t.Sink)
+		if !concerned || r.hold != nil && r.hold(rec.Gate) {
 			continue
 		}
-		notices := rec.owed(s)
-		newest := r.newest[rec.key()]
-		if _, held := newest.flaps(r.now()); held {
-			notices = nil
-			if rec == newest {
-				notices = rec.flapping(s, r.now())
+		if times := newest[rec.subject()].announcements(r.now()); times <= maxAnnouncements {
+			if n, ok := rec.news(max(s.Revision, told[rec.ID()])); ok {
+				news = append(news, n)
 			}
-		}
-		if len(notices) > 0 {
-			parts = append(parts, part{rec, notices, s.Doubt})
-		}
-	}
-	return parts
-}
-
-// message puts the parts together. Where it is an earlier message again, it says the same down to its time.
-func (r *run) message(parts []part) Message {
-	var notices []Notice
-	for _, p := range parts {
-		notices = append(notices, p.notices...)
-	}
-	m := newMessage(r.Host, notices)
-	m.At = r.now()
-	for _, p := range parts {
-		if p.doubt != nil && p.doubt.Message == m.ID {
-			m.At = p.doubt.Since
+		} else if rec == newest[rec.subject()] && len(doubt.Notices) == 0 && !within(s.FlappingAt, r.now(), flapWindow) {
+			news = append(news, rec.flapping(times))
 		}
 	}
-	return m
-}
-
-// update changes what the records of the parts hold about a sink, and saves those that change.
-func (r *run) update(sink string, parts []part, change func(SinkState, part) SinkState) error {
-	var errs []error
-	for _, p := range parts {
-		p.record.Sinks[sink] = change(p.record.Sinks[sink], p)
-		errs = append(errs, r.save(p.record))
+	if len(news) == 0 {
+		return doubt
 	}
-	return errors.Join(errs...)
-}
-
-// pausedUntil returns until when the receiver of a sink asked to be left alone, or the zero time, and the last error.
-// What lies too far ahead was written before the clock was set back.
-func (r *run) pausedUntil(sink string) (until time.Time, failure string) {
-	for _, rec := range r.records {
-		s := rec.Sinks[sink]
-		if s.NotBefore.After(r.now()) && s.NotBefore.Sub(r.now()) <= maxPause && s.NotBefore.After(until) {
-			until, failure = s.NotBefore, s.Error
-		}
-	}
-	return until, failure
+	return newMessage(r.Host, r.now(), slices.Concat(doubt.Notices, news))
 }
 
 // sleep waits, and reports whether ctx allows to go on.
 func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(max(0, d))
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-timer.C:
+	case <-time.After(d):
 		return ctx.Err() == nil
 	}
 }

@@ -121,3 +121,7 @@ func counting(steps *int) durable.Disk {
 }
 
 var errInjected = errors.New("injected")
+
+func contextFor(t *testing.T, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(t.Context(), d)
+}

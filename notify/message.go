@@ -1,18 +1,20 @@
 package notify
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"time"
 )
 
 // A Message is what one sink is sent in one run: everything that is new to it, the worst first.
 type Message struct {
-	ID      string    // n-…; the same for the same notices
-	Host    string    // quoted
-	At      time.Time // of the first attempt
-	Notices []Notice
+	ID      string    `json:"id"` // n-…; the same for the same notices
+	Host    string    `json:"host"`
+	At      time.Time `json:"sent_at"` // of the first attempt
+	Notices []Notice  `json:"messages"`
 }
 
 // A State says what a notice announces.
@@ -28,9 +30,11 @@ const (
 
 // A Notice is what there is to say about one record as of a revision. Its texts are quoted.
 type Notice struct {
-	ID    string `json:"id"` // record#revision
-	State State  `json:"state"`
-	Event        // Changes holds the new ones, at most 500
+	ID       string `json:"id"` // record#revision
+	Record   string `json:"record"`
+	Revision int    `json:"revision"`
+	State    State  `json:"state"`
+	Event           // Changes holds the new ones, at most 500
 	// ChangesTotal counts the new changes, Open all that are open.
 	ChangesTotal int       `json:"changes_total"`
 	Open         int       `json:"open"`
@@ -38,18 +42,28 @@ type Notice struct {
 	ClearedAt    time.Time `json:"cleared_at,omitzero"`
 	Why          string    `json:"why,omitempty"`
 	Unannounced  bool      `json:"unannounced,omitempty"` // closed, and never announced while it was open
-	Revision     int       `json:"revision"`
 }
 
 // newMessage makes the message of the notices. Its id depends on the host too, since many hosts share a channel, and on
 // when the episodes opened, since numbers begin anew where a state directory is lost.
-func newMessage(host string, notices []Notice) Message {
+func newMessage(host string, at time.Time, notices []Notice) Message {
+	slices.SortStableFunc(notices, func(a, b Notice) int {
+		return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(a.Gate, b.Gate))
+	})
 	h := sha256.New()
 	fmt.Fprintf(h, "gatehouse/notice/v1 %q", host)
 	for _, n := range notices {
 		fmt.Fprintf(h, " %q %d", n.ID, n.OpenedAt.UnixNano())
 	}
-	return Message{ID: "n-" + hex.EncodeToString(h.Sum(nil)[:10]), Host: quote(host), Notices: notices}
+	return Message{ID: "n-" + hex.EncodeToString(h.Sum(nil)[:10]), Host: quote(host), At: at, Notices: notices}
+}
+
+// weight orders notices: what is over weighs less than all that is open.
+func (n *Notice) weight() int {
+	if n.State == Closed {
+		return n.Severity - 1<<20
+	}
+	return n.Severity
 }
 
 // Limits of the text of one notice.

@@ -118,11 +118,11 @@ func (o *Outbox) Clear(kind, gate, subject, why string, now time.Time) error {
 	})
 }
 
-// Open lists the open records of a gate, or of all gates if gate is empty, worst first. Records that cannot be read are
-// left out and named in the error.
+// Open lists the open records of a gate, or of all gates if gate is empty. Records that cannot be read are left out and
+// named in the error.
 func (o *Outbox) Open(gate string) ([]Record, error) {
 	var open []Record
-	records, err := o.read()
+	records, err := o.readable()
 	for _, r := range records {
 		if !r.cleared() && (gate == "" || gate == r.Gate) {
 			open = append(open, *r)
@@ -133,28 +133,24 @@ func (o *Outbox) Open(gate string) ([]Record, error) {
 
 // A Pending notice is one that a sink has not been sent.
 type Pending struct {
-	Sink   string        `json:"sink"`
-	Record string        `json:"record"` // id
-	Gate   string        `json:"gate"`
-	Since  time.Time     `json:"since"`
-	Age    time.Duration `json:"age"`
-	Error  string        `json:"error,omitempty"` // of the last attempt
+	Sink   string    `json:"sink"`
+	Record string    `json:"record"` // id
+	Gate   string    `json:"gate"`
+	Since  time.Time `json:"since"`
+	Error  string    `json:"error,omitempty"` // of the last attempt
 }
 
 // Pending lists what has not been sent, also what is held back by a pause. Records that cannot be read are left out
 // and named in the error.
-func (o *Outbox) Pending(now time.Time) ([]Pending, error) {
+func (o *Outbox) Pending() ([]Pending, error) {
 	var pending []Pending
-	records, err := o.read()
-	for _, r := range records {
-		for _, name := range o.sinkNames() {
-			if s, ok := r.sink(name); ok && len(r.owed(s)) > 0 {
-				p := Pending{Sink: name, Record: r.ID(), Gate: r.Gate, Since: s.Since, Error: s.Error}
-				if p.Since.IsZero() {
-					p.Since = r.OpenedAt
-				}
-				p.Age = max(0, now.Sub(p.Since))
-				pending = append(pending, p)
+	records, err := o.readable()
+	for _, sink := range o.sinkNames() {
+		state, unread := o.outgoing(sink)
+		err = errors.Join(err, unread)
+		for _, r := range records {
+			if since, ok := r.pending(sink); ok {
+				pending = append(pending, Pending{sink, r.ID(), r.Gate, since, state.Error})
 			}
 		}
 	}

@@ -28,25 +28,14 @@ type Record struct {
 type SinkState struct {
 	Revision   int       `json:"revision"` // the last one that it was told, 0 for none
 	SentAt     time.Time `json:"sent_at,omitzero"`
-	FlappingAt time.Time `json:"flapping_at,omitzero"` // when it was last told that the subject flaps
 	Since      time.Time `json:"since,omitzero"`       // when what is now pending became so
-	Doubt      *Doubt    `json:"doubt,omitempty"`
-	Attempts   int       `json:"attempts,omitempty"` // that failed, since the last success
-	Error      string    `json:"error,omitempty"`    // of the last attempt
-	NotBefore  time.Time `json:"not_before,omitzero"`
-}
-
-// A Doubt is an attempt that was begun and of which nobody knows whether it arrived.
-type Doubt struct {
-	Message string    `json:"message"` // id
-	Since   time.Time `json:"since"`
-	Notices []Notice  `json:"notices"` // as they were sent
+	FlappingAt time.Time `json:"flapping_at,omitzero"` // when it was last told that the subject flaps
 }
 
 // ID names the record: kind/gate/subject/episode.
-func (r *Record) ID() string {
-	return fmt.Sprintf("%s/%s/%s/%d", r.Kind, r.Gate, r.Subject, r.Episode)
-}
+func (r *Record) ID() string { return fmt.Sprintf("%s/%d", r.subject(), r.Episode) }
+
+func (r *Record) subject() string { return r.Kind + "/" + r.Gate + "/" + r.Subject }
 
 func (r *Record) cleared() bool { return !r.ClearedAt.IsZero() }
 
@@ -72,14 +61,12 @@ func plan(last *Record, e Event, now time.Time) (*Record, reason) {
 				next.Sinks[name] = SinkState{FlappingAt: s.FlappingAt}
 			}
 		}
-		next.announced(now)
+		next.announce(now)
 		return next, opened
 	}
-	next, reason := *last, revised
+	next, reason := last.revise(), revised
 	next.Event = e
-	next.Sinks = maps.Clone(last.Sinks)
 	next.Introduced = make([]int, len(e.Changes))
-	next.Revision++
 	known := make(map[string]int, len(last.Changes))
 	for i, c := range last.Changes {
 		known[c.ID] = last.Introduced[i]
@@ -92,26 +79,31 @@ func plan(last *Record, e Event, now time.Time) (*Record, reason) {
 		next.Introduced[i] = revision
 	}
 	if reason == grew {
-		next.announced(now)
+		next.announce(now)
 	} else if reflect.DeepEqual(next.Event, last.Event) {
 		return last, unchanged
 	}
-	return &next, reason
+	return next, reason
 }
 
 // clear returns the record of the same episode, over. It keeps the changes that were open at the end.
 func (r *Record) clear(why string, now time.Time) *Record {
+	next := r.revise()
+	next.ClearedAt, next.Why = now, why
+	next.announce(now)
+	return next
+}
+
+func (r *Record) revise() *Record {
 	next := *r
 	next.Sinks = maps.Clone(r.Sinks)
 	next.Revision++
-	next.ClearedAt, next.Why = now, why
-	next.announced(now)
 	return &next
 }
 
-// news is what a sink that was last told revision told has to be told now. There may be none.
+// news is what a sink that was last told the revision told has to be told now. There may be none.
 func (r *Record) news(told int) (Notice, bool) {
-	n := r.notice("")
+	n := r.notice()
 	n.Changes = []Change{}
 	for i, c := range r.Changes {
 		if r.Introduced[i] > told {
@@ -124,120 +116,108 @@ func (r *Record) news(told int) (Notice, bool) {
 		return Notice{}, false
 	case r.cleared():
 		n.State, n.Unannounced, n.Command = Closed, told == 0, ""
-		if told > 0 && len(n.Changes) == 0 {
+		if told > 0 && n.ChangesTotal == 0 {
 			n.Detail = nil
 		}
 	case told == 0:
 		n.State = Opened
-	case len(n.Changes) > 0:
+	case n.ChangesTotal > 0:
 		n.State = Changed
 	default:
 		return Notice{}, false
 	}
-	n.Changes = n.Changes[:min(len(n.Changes), maxChanges)]
+	n.Changes = n.Changes[:min(n.ChangesTotal, maxChanges)]
 	return n, true
 }
 
-// owed is what a sink has still to be sent: what is in doubt as it was, then the news since.
-func (r *Record) owed(s SinkState) []Notice {
-	notices, told := s.doubted()
-	if n, ok := r.news(told); ok {
-		notices = append(notices, n)
-	}
-	return notices
+func (r *Record) notice() Notice {
+	return Notice{ID: fmt.Sprintf("%s#%d", r.ID(), r.Revision), Record: r.ID(), Revision: r.Revision, Event: r.Event,
+		Open: len(r.Changes), OpenedAt: r.OpenedAt, ClearedAt: r.ClearedAt, Why: r.Why}
 }
 
-// doubted returns the notices in doubt, and the revision that the sink knows if they arrived.
-func (s *SinkState) doubted() ([]Notice, int) {
-	const most = 5 // after that many attempts one fresh notice serves better than the old ones
-	if s.Doubt == nil || len(s.Doubt.Notices) > most {
-		return nil, s.Revision
-	}
-	return slices.Clone(s.Doubt.Notices), s.after(s.Doubt.Notices)
-}
-
-// after is the revision that the sink knows once it got the notices.
-func (s *SinkState) after(notices []Notice) int {
-	revision := s.Revision
-	for _, n := range notices {
-		if n.State != Flapping {
-			revision = max(revision, n.Revision)
-		}
-	}
-	return revision
-}
-
-// told returns the state of a sink that got the notices.
-func (s SinkState) told(notices []Notice, now time.Time) SinkState {
-	next := SinkState{Revision: s.after(notices), SentAt: now, FlappingAt: s.FlappingAt}
-	if slices.ContainsFunc(notices, func(n Notice) bool { return n.State == Flapping }) {
-		next.FlappingAt = now
-	}
-	return next
-}
-
-// sink returns the state of a sink. A sink that the record does not know is owed it only while it is open.
-func (r *Record) sink(name string) (SinkState, bool) {
+// sink returns the state of a sink. A sink that the record does not know is only concerned while it is open.
+func (r *Record) sink(name string) (s SinkState, concerned bool) {
 	s, known := r.Sinks[name]
 	return s, known || !r.cleared()
 }
 
-// owe brings the sinks up to date with a new revision: which of them have something pending, and since when.
+// pending reports whether a sink has not been told all, and since when.
+func (r *Record) pending(name string) (since time.Time, pending bool) {
+	s, concerned := r.sink(name)
+	if s.Since.IsZero() { // the record does not know the sink
+		s.Since = r.OpenedAt
+	}
+	_, news := r.news(s.Revision)
+	return s.Since, news && concerned
+}
+
+// owe notes since when the sinks have something pending. It follows each change of the record.
 func (r *Record) owe(sinks []string, now time.Time) {
 	for _, name := range sinks {
-		s, ok := r.sink(name)
-		if !ok {
-			continue
-		}
-		if len(r.owed(s)) == 0 {
+		s, concerned := r.sink(name)
+		if _, news := r.news(s.Revision); !news {
 			s.Since = time.Time{}
 		} else if s.Since.IsZero() {
 			s.Since = now
 		}
-		r.Sinks[name] = s
+		if concerned {
+			r.Sinks[name] = s
+		}
 	}
 }
 
-// Flapping: more than maxRecent announcements within flapWindow.
+// told notes which of the notices, if any, a sink got of this record.
+func (r *Record) told(sink string, notices []Notice, now time.Time) (any bool) {
+	s := r.Sinks[sink]
+	for _, n := range notices {
+		if n.Record != r.ID() {
+			continue
+		}
+		any = true
+		if s.SentAt = now; n.State == Flapping {
+			s.FlappingAt = now
+		} else {
+			s.Revision = max(s.Revision, n.Revision)
+		}
+	}
+	if any {
+		r.Sinks[sink] = s
+		r.owe([]string{sink}, now)
+	}
+	return any
+}
+
+// A subject with more announcements than this within the window is flapping.
 const (
-	maxRecent  = 20
-	flapWindow = time.Hour
+	maxAnnouncements = 20
+	flapWindow       = time.Hour
 )
 
-func (r *Record) announced(now time.Time) {
+// announce notes that there is something new to say.
+func (r *Record) announce(now time.Time) {
 	recent := slices.DeleteFunc(slices.Clone(r.Recent), func(t time.Time) bool { return !within(t, now, flapWindow) })
 	r.Recent = append(recent, now)
 }
 
-// flaps counts the announcements within the window, and reports whether they are too many.
-func (r *Record) flaps(now time.Time) (int, bool) {
-	n := 0
+// announcements counts those within the window.
+func (r *Record) announcements(now time.Time) (n int) {
 	for _, t := range r.Recent {
 		if within(t, now, flapWindow) {
 			n++
 		}
 	}
-	return n, n > maxRecent
+	return n
 }
 
-// flapping is the notice that stands for all others while the subject flaps, if it is due.
-func (r *Record) flapping(s SinkState, now time.Time) []Notice {
-	if within(s.FlappingAt, now, flapWindow) {
-		return nil
-	}
-	total, _ := r.flaps(now)
-	n := r.notice(Flapping)
+// flapping is the notice that stands for all others while the subject flaps.
+func (r *Record) flapping(times int) Notice {
+	n := r.notice()
+	n.State = Flapping
 	n.ID += "-flapping" // the notice of what stands then may have the same revision
 	n.Changes, n.Detail = []Change{}, nil
-	n.Summary = fmt.Sprintf("changed %d times in the last hour; held back until it is calm", total)
-	notices, _ := s.doubted()
-	return append(notices, n)
+	n.Summary = fmt.Sprintf("changed %d times in the last hour; held back until it is calm", times)
+	return n
 }
 
 // within reports whether t is less than d before now. A time to come is not: the clock was set back.
 func within(t, now time.Time, d time.Duration) bool { return !t.After(now) && now.Sub(t) < d }
-
-func (r *Record) notice(state State) Notice {
-	return Notice{ID: fmt.Sprintf("%s#%d", r.ID(), r.Revision), State: state, Event: r.Event, Revision: r.Revision,
-		Open: len(r.Changes), OpenedAt: r.OpenedAt, ClearedAt: r.ClearedAt, Why: r.Why}
-}

@@ -3,7 +3,6 @@ package notify
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"time"
@@ -60,28 +59,12 @@ func statusError(code int, retryAfter time.Duration, err error) *SendError {
 	return e
 }
 
-// httpClient returns a client that waits 10 s, follows no redirect (it would carry the message, and what proves who we
-// are, to a place that nobody configured) and reads at most 8 MiB of a response. transport may be nil.
+// httpClient returns a client that waits 10 s and follows no redirect, which would carry the message, and what proves
+// who we are, to a place that nobody configured. transport may be nil.
 func httpClient(transport http.RoundTripper) *http.Client {
-	if transport == nil {
-		transport = http.DefaultTransport
-	}
 	return &http.Client{
 		Timeout:       10 * time.Second,
-		Transport:     capped{transport},
+		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-}
-
-type capped struct{ http.RoundTripper }
-
-func (c capped) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := c.RoundTripper.RoundTrip(req)
-	if err == nil {
-		resp.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(resp.Body, 8<<20), resp.Body}
-	}
-	return resp, err
 }

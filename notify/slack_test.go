@@ -121,12 +121,12 @@ func slackTexts(t *testing.T, m slackMessage) string {
 }
 
 func TestAHugeDriftFitsSlackAndSaysItsSize(t *testing.T) {
-	e := drift("")
-	for i := range 10000 {
-		e.Changes = append(e.Changes, Change{ID: fmt.Sprint(i), Text: strings.Repeat("<&>", 200)})
-		e.Detail = append(e.Detail, strings.Repeat("&", 500))
-	}
-	for _, gates := range []int{1, 3, 120} {
+	for gates, changes := range map[int]int{1: 10000, 3: 500, 120: 30} {
+		e := drift("")
+		for i := range changes {
+			e.Changes = append(e.Changes, Change{ID: fmt.Sprint(i), Text: strings.Repeat("<&>", 200)})
+			e.Detail = append(e.Detail, strings.Repeat("&", 500))
+		}
 		server := newSlackServer(t)
 		o := outbox(t, server.sink(""))
 		for gate := range gates {
@@ -138,7 +138,7 @@ func TestAHugeDriftFitsSlackAndSaysItsSize(t *testing.T) {
 			t.Fatalf("%d messages", len(server.messages))
 		}
 		text := slackTexts(t, server.messages[0])
-		if !strings.Contains(text, "10000 changes:") || strings.Count(text, "\nwarden accept") < min(gates, slackFull) {
+		if !strings.Contains(text, fmt.Sprintf("%d changes:", changes)) || strings.Count(text, "\nwarden accept") < min(gates, slackFull) {
 			t.Errorf("%d gates: sizes or commands are missing in\n%s", gates, text)
 		}
 		if gates > slackFull && !strings.Contains(text, fmt.Sprintf("%d further notices:", gates-slackFull)) {
@@ -167,7 +167,7 @@ func TestFindReadsTheHistoryByID(t *testing.T) {
 	server := newSlackServer(t)
 	memory := t.TempDir() + "/slack"
 	sink := server.sink(memory)
-	m := newMessage("agent-1", []Notice{{ID: "drift/claude/live/1#1"}})
+	m := newMessage("agent-1", t0(), []Notice{{ID: "drift/claude/live/1#1"}})
 	if _, err := sink.Find(t.Context(), m.ID, time.Now()); err == nil || !strings.Contains(err.Error(), "channel_not_found") {
 		t.Errorf("before the first message: %v", err)
 	}
@@ -178,9 +178,9 @@ func TestFindReadsTheHistoryByID(t *testing.T) {
 		if err := sink.Send(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
-		m = newMessage("agent-2", []Notice{{ID: fmt.Sprintf("drift/claude/live/1#%d", i)}})
+		m = newMessage("agent-2", t0(), []Notice{{ID: fmt.Sprintf("drift/claude/live/1#%d", i)}})
 	}
-	for id, want := range map[string]bool{newMessage("agent-1", []Notice{{ID: "drift/claude/live/1#1"}}).ID: true, "n-other": false} {
+	for id, want := range map[string]bool{newMessage("agent-1", t0(), []Notice{{ID: "drift/claude/live/1#1"}}).ID: true, "n-other": false} {
 		if found, err := sink.Find(t.Context(), id, time.Now()); found != want || err != nil {
 			t.Errorf("Find(%s) = %v, %v", id, found, err)
 		}
@@ -188,7 +188,7 @@ func TestFindReadsTheHistoryByID(t *testing.T) {
 	if server.requests["conversations.history"] < 6 {
 		t.Errorf("%d requests for two searches", server.requests["conversations.history"])
 	}
-	old := newMessage("agent-1", []Notice{{ID: "drift/claude/live/1#1"}}).ID
+	old := newMessage("agent-1", t0(), []Notice{{ID: "drift/claude/live/1#1"}}).ID
 	if found, err := sink.Find(t.Context(), old, time.Now().Add(2*time.Hour)); found || err != nil {
 		t.Errorf("Find looks before its time: %v, %v", found, err)
 	}
@@ -254,7 +254,7 @@ func TestSlackAnswersAndWhatTheyMean(t *testing.T) {
 			fmt.Fprint(w, test.body)
 			return true, false
 		}
-		err := server.sink("").Send(t.Context(), newMessage("agent-1", []Notice{{ID: "x#1"}}))
+		err := server.sink("").Send(t.Context(), newMessage("agent-1", t0(), []Notice{{ID: "x#1"}}))
 		if err == nil {
 			t.Errorf("%d %q counts as sent", test.status, test.body)
 			continue
@@ -280,7 +280,7 @@ func TestAMissingScopeIsNamed(t *testing.T) {
 func TestNobodyListeningIsARefusalThatPasses(t *testing.T) {
 	server := newSlackServer(t)
 	server.Close()
-	message := newMessage("agent-1", []Notice{{ID: "x#1"}})
+	message := newMessage("agent-1", t0(), []Notice{{ID: "x#1"}})
 	for _, sink := range []Sink{server.sink(""), NewWebhook(server.URL, "", nil), NewWebhook("http://no-such-host.invalid", "", nil)} {
 		if fault := judge(sink.Send(t.Context(), message)); !fault.Refused || fault.Permanent {
 			t.Errorf("%s: %+v", sink.Name(), fault)

@@ -1,7 +1,6 @@
 package notify
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,35 +15,42 @@ import (
 	"gatehouse/internal/durable"
 )
 
+// The directory holds a file for each record, named by its id with + for /, and one for each sink with something on its
+// way. All are sealed with a checksum.
 const (
-	suffix        = ".json"
-	corruptPrefix = ".corrupt-"
+	suffix         = ".json"
+	outgoingPrefix = ".outgoing-"
+	corruptPrefix  = ".corrupt-"
 )
 
-// base is the name of the file of a record: its id, with + for /, which no name may hold.
-func base(id string) string { return strings.ReplaceAll(id, "/", "+") + suffix }
+func (o *Outbox) recordFile(id string) string {
+	return filepath.Join(o.Dir, strings.ReplaceAll(id, "/", "+")+suffix)
+}
 
-func (o *Outbox) save(r *Record) error {
-	data, err := json.Marshal(r)
+func (o *Outbox) outgoingFile(sink string) string {
+	return filepath.Join(o.Dir, outgoingPrefix+sink+suffix)
+}
+
+func (o *Outbox) save(r *Record) error { return o.write(o.recordFile(r.ID()), r) }
+
+func (o *Outbox) write(file string, v any) error {
+	data, err := json.Marshal(v)
 	if err != nil {
-		return fmt.Errorf("notice record %s: %w", r.ID(), err)
+		return fmt.Errorf("write %s: %w", file, err)
 	}
-	return o.Disk.WriteSealed(filepath.Join(o.Dir, base(r.ID())), append(data, '\n'), 0o600)
+	return o.Disk.WriteSealed(file, append(data, '\n'), 0o600)
 }
 
 // open reads one record. The error wraps durable.ErrCorrupt where the file does not hold what was written.
-func (o *Outbox) open(name string) (*Record, error) {
-	path := filepath.Join(o.Dir, name)
-	data, err := durable.ReadSealed(path)
+func (o *Outbox) open(file string) (*Record, error) {
+	data, err := durable.ReadSealed(file)
 	if err != nil {
 		return nil, err
 	}
 	r := new(Record)
-	if err := json.Unmarshal(data, r); err != nil {
-		return nil, fmt.Errorf("read %s: %w: %w", path, durable.ErrCorrupt, err)
-	}
-	if base(r.ID()) != name || len(r.Introduced) != len(r.Changes) || r.Sinks == nil {
-		return nil, fmt.Errorf("read %s: %w", path, durable.ErrCorrupt)
+	err = json.Unmarshal(data, r)
+	if err != nil || o.recordFile(r.ID()) != file || len(r.Introduced) != len(r.Changes) || r.Sinks == nil {
+		return nil, fmt.Errorf("read %s: %w", file, durable.ErrCorrupt)
 	}
 	return r, nil
 }
@@ -56,13 +62,13 @@ func (o *Outbox) last(kind, gate, subject string) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	lost := Record{Event: Event{Kind: kind, Gate: gate, Subject: subject}, ClearedAt: time.Unix(0, 0)}
-	prefix := strings.TrimSuffix(base(lost.ID()), "0"+suffix)
+	lost := &Record{Event: Event{Kind: kind, Gate: gate, Subject: subject}, ClearedAt: time.Unix(0, 0)}
+	prefix := strings.TrimSuffix(filepath.Base(o.recordFile(lost.ID())), "0"+suffix)
 	newest := ""
 	for _, name := range names {
-		number, ok := strings.CutPrefix(strings.TrimPrefix(name, corruptPrefix), prefix)
+		number, ours := strings.CutPrefix(strings.TrimPrefix(name, corruptPrefix), prefix)
 		episode, err := strconv.Atoi(strings.TrimSuffix(number, suffix))
-		if ok && err == nil && episode > lost.Episode {
+		if ours && err == nil && episode > lost.Episode {
 			newest, lost.Episode = name, episode
 		}
 	}
@@ -70,71 +76,67 @@ func (o *Outbox) last(kind, gate, subject string) (*Record, error) {
 	case newest == "":
 		return nil, nil
 	case strings.HasPrefix(newest, corruptPrefix):
-		return &lost, nil
+		return lost, nil
 	}
-	r, err := o.open(newest)
+	r, err := o.open(filepath.Join(o.Dir, newest))
 	if errors.Is(err, durable.ErrCorrupt) {
-		return &lost, o.setAside(newest)
+		return lost, o.setAside(newest)
 	}
 	return r, err
 }
 
-// read returns every record, worst first. What cannot be read is left out and named in the error.
-func (o *Outbox) read() ([]*Record, error) {
+// read returns every record and the names of the corrupt ones.
+func (o *Outbox) read() (records []*Record, corrupt []string, err error) {
 	names, err := o.names()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var records []*Record
-	var errs []error
 	for _, name := range names {
 		if strings.HasPrefix(name, ".") || !strings.HasSuffix(name, suffix) {
 			continue
 		}
-		r, err := o.open(name)
+		r, err := o.open(filepath.Join(o.Dir, name))
 		switch {
 		case err == nil:
 			records = append(records, r)
+		case errors.Is(err, durable.ErrCorrupt):
+			corrupt = append(corrupt, name)
 		case !errors.Is(err, fs.ErrNotExist): // removed since it was listed
-			errs = append(errs, err)
+			return nil, nil, err
 		}
 	}
-	slices.SortFunc(records, func(a, b *Record) int {
-		return cmp.Or(boolCompare(a.cleared(), b.cleared()), cmp.Compare(b.Severity, a.Severity), cmp.Compare(a.Gate, b.Gate),
-			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Episode, b.Episode))
-	})
-	return records, errors.Join(errs...)
+	return records, corrupt, nil
 }
 
-// mend sets corrupt records aside and removes what writes that were cut short left behind. It returns a warning for
-// each corrupt record there is. The caller holds the lock.
-func (o *Outbox) mend() (warnings []string, err error) {
-	names, err := o.names()
-	if err != nil {
-		return nil, err
+// readable is read for those who only look.
+func (o *Outbox) readable() ([]*Record, error) {
+	records, corrupt, err := o.read()
+	for _, name := range corrupt {
+		err = errors.Join(err, fmt.Errorf("notice record %s: %w; the next delivery sets it aside",
+			filepath.Join(o.Dir, name), durable.ErrCorrupt))
 	}
+	return records, err
+}
+
+// load is read for a delivery: it sets the corrupt records aside, removes what writes that were cut short left behind,
+// and warns of each record that was ever set aside and still lies there.
+func (o *Outbox) load() (records []*Record, warnings []string, err error) {
+	records, corrupt, err := o.read()
+	for _, name := range corrupt {
+		err = errors.Join(err, o.setAside(name))
+	}
+	names, err2 := o.names()
+	err = errors.Join(err, err2)
 	for _, name := range names {
 		switch {
 		case durable.IsTemp(name):
-			err = o.Disk.Remove(filepath.Join(o.Dir, name))
+			err = errors.Join(err, o.Disk.Remove(filepath.Join(o.Dir, name)))
 		case strings.HasPrefix(name, corruptPrefix):
-			warnings = append(warnings, corruptWarning(filepath.Join(o.Dir, name)))
-		case strings.HasSuffix(name, suffix):
-			if _, bad := o.open(name); errors.Is(bad, durable.ErrCorrupt) {
-				warnings = append(warnings, corruptWarning(filepath.Join(o.Dir, corruptPrefix+name)))
-				err = o.setAside(name)
-			}
-		}
-		if err != nil {
-			return warnings, err
+			warnings = append(warnings, filepath.Join(o.Dir, name)+": a notice record was corrupt and is set aside; what it held "+
+				"may be announced again, and its end may not be announced; look at the file, then delete it")
 		}
 	}
-	return warnings, nil
-}
-
-func corruptWarning(path string) string {
-	return fmt.Sprintf("%s: a notice record is corrupt and was set aside; what it held may be announced again, and its "+
-		"end may not be announced; look at the file, then delete it", path)
+	return records, warnings, err
 }
 
 func (o *Outbox) setAside(name string) error {
@@ -145,24 +147,58 @@ func (o *Outbox) setAside(name string) error {
 const retention = 30 * 24 * time.Hour
 
 // prune removes records that nobody needs.
-func (o *Outbox) prune(records []*Record, newest map[string]*Record, now time.Time) error {
+func (o *Outbox) prune(records []*Record, now time.Time) error {
+	newest := newestOf(records)
 	for _, r := range records {
-		owed := slices.ContainsFunc(o.sinkNames(), func(name string) bool {
-			s, ok := r.sink(name)
-			return ok && len(r.owed(s)) > 0
-		})
-		if !r.cleared() || now.Sub(r.ClearedAt) < retention || owed || newest[r.key()] == r {
+		pending := slices.ContainsFunc(o.Sinks, func(s Sink) bool { _, pending := r.pending(s.Name()); return pending })
+		if pending || !r.cleared() || now.Sub(r.ClearedAt) < retention || newest[r.subject()] == r {
 			continue
 		}
-		if err := o.Disk.Remove(filepath.Join(o.Dir, base(r.ID()))); err != nil {
+		if err := o.Disk.Remove(o.recordFile(r.ID())); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// key names the subject of a record.
-func (r *Record) key() string { return r.Kind + "/" + r.Gate + "/" + r.Subject }
+// newestOf finds the newest record of each subject.
+func newestOf(records []*Record) map[string]*Record {
+	found := make(map[string]*Record)
+	for _, r := range records {
+		if last := found[r.subject()]; last == nil || r.Episode > last.Episode {
+			found[r.subject()] = r
+		}
+	}
+	return found
+}
+
+// An outgoing is what is known of a sink beyond what the records say.
+type outgoing struct {
+	Doubt     *Message  `json:"doubt,omitempty"` // an attempt was begun, and nobody knows whether it arrived
+	Attempts  int       `json:"attempts"`        // that failed, since the last success
+	Error     string    `json:"error"`           // of the last attempt
+	NotBefore time.Time `json:"not_before"`      // the receiver asked to be left alone until then
+}
+
+// outgoing reads what is known of a sink. If the file is missing that is nothing; if it is corrupt, likewise, and what
+// was on its way is sent again.
+func (o *Outbox) outgoing(sink string) (state outgoing, err error) {
+	data, err := durable.ReadSealed(o.outgoingFile(sink))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, durable.ErrCorrupt) {
+		return outgoing{}, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &state)
+	}
+	return state, err
+}
+
+func (o *Outbox) saveOutgoing(sink string, state outgoing) error {
+	if state == (outgoing{}) {
+		return o.Disk.Remove(o.outgoingFile(sink))
+	}
+	return o.write(o.outgoingFile(sink), state)
+}
 
 // names lists the directory; one that does not exist yet is empty.
 func (o *Outbox) names() ([]string, error) {
@@ -175,15 +211,4 @@ func (o *Outbox) names() ([]string, error) {
 		names[i] = e.Name()
 	}
 	return names, nil
-}
-
-func boolCompare(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	default:
-		return 1
-	}
 }

@@ -41,12 +41,9 @@ func (*Webhook) Name() string { return "webhook" }
 // Send implements Sink.
 func (w *Webhook) Send(ctx context.Context, m Message) error {
 	body, err := json.Marshal(struct {
-		Schema   string    `json:"schema"`
-		ID       string    `json:"id"`
-		Host     string    `json:"host"`
-		SentAt   time.Time `json:"sent_at"`
-		Messages []Notice  `json:"messages"`
-	}{"gatehouse/notice/v1", m.ID, m.Host, m.At, m.Notices})
+		Schema string `json:"schema"`
+		Message
+	}{"gatehouse/notice/v1", m})
 	if err != nil {
 		return &SendError{Err: err, Permanent: true, Refused: true}
 	}

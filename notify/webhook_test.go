@@ -65,7 +65,7 @@ func TestWebhookBodyIsWholeSignedAndRepeatable(t *testing.T) {
 			"id": "drift/claude/live/1#1", "state": "open", "kind": "drift", "gate": "claude", "subject": "live", "severity": 8.0,
 			"fingerprint": drift("ab").Fingerprint, "summary": drift("ab").Summary, "command": "warden accept d-ab",
 			"changes":       []any{map[string]any{"id": "a", "text": "content policy/a"}, map[string]any{"id": "b", "text": "content policy/b"}},
-			"changes_total": 2.0, "open": 2.0, "opened_at": "2026-12-01T09:00:00Z", "revision": 1.0,
+			"changes_total": 2.0, "open": 2.0, "opened_at": "2026-12-01T09:00:00Z", "revision": 1.0, "record": "drift/claude/live/1",
 		}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -75,7 +75,7 @@ func TestWebhookBodyIsWholeSignedAndRepeatable(t *testing.T) {
 
 func TestWebhookWithoutASecretIsNotSigned(t *testing.T) {
 	server, posts := receiver(t, nil)
-	if err := NewWebhook(server.URL, "", nil).Send(t.Context(), newMessage("agent-1", []Notice{{ID: "x#1"}})); err != nil {
+	if err := NewWebhook(server.URL, "", nil).Send(t.Context(), newMessage("agent-1", t0(), []Notice{{ID: "x#1"}})); err != nil {
 		t.Fatal(err)
 	}
 	if _, signed := (*posts)[0].header[SignatureHeader]; signed {
@@ -143,7 +143,7 @@ func TestWebhookAnswersAndWhatTheyMean(t *testing.T) {
 				}
 				w.WriteHeader(status)
 			})
-			err := NewWebhook(server.URL+"/hook/T0KEN", "", nil).Send(t.Context(), newMessage("agent-1", []Notice{{ID: "x#1"}}))
+			err := NewWebhook(server.URL+"/hook/T0KEN", "", nil).Send(t.Context(), newMessage("agent-1", t0(), []Notice{{ID: "x#1"}}))
 			got := meaning{sent: err == nil}
 			if err != nil {
 				fault := judge(err)
@@ -165,7 +165,7 @@ func TestWebhookFollowsNoRedirectAndTrustsNoStranger(t *testing.T) {
 		w.Header().Set("Location", elsewhere.URL)
 		w.WriteHeader(http.StatusTemporaryRedirect)
 	})
-	message := newMessage("agent-1", []Notice{{ID: "x#1"}})
+	message := newMessage("agent-1", t0(), []Notice{{ID: "x#1"}})
 	if err := NewWebhook(server.URL, "", nil).Send(t.Context(), message); err == nil || len(*posts) > 0 {
 		t.Errorf("redirected: %v, %d posts elsewhere", err, len(*posts))
 	}
@@ -187,7 +187,7 @@ func TestAnEndlessAnswerEnds(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	err := NewWebhook(server.URL, "", nil).Send(t.Context(), newMessage("agent-1", []Notice{{ID: "x#1"}}))
+	err := NewWebhook(server.URL, "", nil).Send(t.Context(), newMessage("agent-1", t0(), []Notice{{ID: "x#1"}}))
 	if err == nil || len(err.Error()) > 2*maxText || strings.Contains(err.Error(), "\x1b") {
 		t.Errorf("%d bytes: %v", len(err.Error()), err)
 	}

@@ -15,6 +15,7 @@ type facts struct {
 	head     *manifest.Generation // vendored in git
 	claim    *manifest.Manifest   // what the publisher says; nil with claimErr
 	claimErr error
+	export   string             // the directory that the claim is from
 	digest   string             // SHA-256 of the manifest's bytes
 	witness  *manifest.Snapshot // what root saw itself; nil without a witness
 }
@@ -23,7 +24,7 @@ type facts struct {
 func judge(gate string, f facts, s *state, interval time.Duration, now time.Time) Report {
 	r := Report{Gate: gate, CheckedAt: now, Accepted: tree(f.accepted), Vendored: tree(f.head), Changes: []manifest.Change{}}
 	if f.claim == nil {
-		r.Findings = append(r.Findings, unreadable(f.claimErr))
+		r.Findings = append(r.Findings, unreadable(f.export, f.claimErr))
 		r.settle()
 		return r
 	}
@@ -86,12 +87,12 @@ func direction(r *Report, f facts, s *state) {
 }
 
 // unreadable turns the reason for having no claim into a finding.
-func unreadable(err error) Finding {
+func unreadable(export string, err error) Finding {
 	switch {
 	case err == nil:
 		return Finding{Result: Error, Reason: "there is no manifest and no reason why"}
 	case isMissing(err):
-		return Finding{Result: Missing, Reason: fmt.Sprintf("nothing is published: %v", err), Next: "gate publish"}
+		return Finding{Result: Missing, Reason: fmt.Sprintf("nothing is published: no manifest in %q", export), Next: "gate publish"}
 	case isInFlux(err):
 		return Finding{Result: InFlux, Reason: err.Error()}
 	default:

@@ -115,13 +115,16 @@ func changeList(changes []manifest.Change) []notify.Change {
 // detail is the diff as a notice shows it.
 func (w *Warden) detail(g Gate, r *Report) []string {
 	const most = 60
+	if r.Accepted == "" {
+		return nil // all of it is new: that is to be reviewed, not skimmed
+	}
 	diffs, err := w.Diff(g, r)
 	if err != nil {
 		return []string{fmt.Sprintf("no diff: %v", err)}
 	}
 	var lines []string
 	for _, d := range diffs {
-		lines = append(lines, d.Lines...)
+		lines = append(lines, d.Lines[1:]...) // the first says what the notice's list of changes says
 	}
 	if len(lines) > most {
 		lines = append(lines[:most:most], fmt.Sprintf("… %d more lines: warden diff %s", len(lines)-most, DriftID(r.Fingerprint)))

@@ -15,7 +15,7 @@ import (
 // observe gathers the facts of one gate. An error means that something of ours could not be read; what is wrong with
 // the export is among the facts.
 func (w *Warden) observe(ctx context.Context, g Gate, s *state) (*facts, error) {
-	f := new(facts)
+	f := &facts{export: g.Export}
 	accepted, err := w.accepted(g)
 	if err != nil {
 		return nil, err

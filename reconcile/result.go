@@ -30,7 +30,10 @@ const (
 	InSync             Result = "in-sync"
 )
 
-// severities gives the order of the results; what is not named is as bad as Error.
+// isDrift reports whether r is about live files that are not as accepted.
+func isDrift(r Result) bool { return r == Drifted || r == Diverged || r == Rejected }
+
+// rank is the place in that order; what is not named is as bad as Error.
 func (r Result) rank() int {
 	i := slices.Index([]Result{PublisherDisagrees, Mismatch, Replayed, Diverged, Drifted, Behind, Rejected, Unpublished,
 		Missing, Overdue, Refused, InFlux, Error, InSync}, r)

@@ -57,7 +57,7 @@ func (w *Warden) stage(ctx context.Context, g Gate, r *Report, f *facts) error {
 		case ctx.Err() != nil:
 			return err
 		case source != nil:
-			bad = append(bad, Item{ID: c.ID(), Text: fmt.Sprintf("%q: %v", c.Path, source)})
+			bad = append(bad, Item{ID: c.ID(), Text: mismatchText(&c, source)})
 		default:
 			return fmt.Errorf("stage %s: %w", DriftID(r.Fingerprint), err)
 		}
@@ -69,6 +69,11 @@ func (w *Warden) stage(ctx context.Context, g Gate, r *Report, f *facts) error {
 		r.Findings = append(r.Findings, Finding{Result: Mismatch, Items: bad, Next: "gate publish",
 			Reason: "objects in the export are not what the manifest says; nothing of this drift was staged"})
 		r.settle()
+		for i := range r.Findings {
+			if isDrift(r.Findings[i].Result) {
+				r.Findings[i].Next = "" // it cannot be accepted like this
+			}
+		}
 		return w.Disk.RemoveAll(fresh)
 	}
 	if err := w.Disk.SyncFS(fresh); err != nil {
@@ -81,6 +86,18 @@ func (w *Warden) stage(ctx context.Context, g Gate, r *Report, f *facts) error {
 		return fmt.Errorf("stage %s: %w", DriftID(r.Fingerprint), err)
 	}
 	return nil
+}
+
+// mismatchText says what is wrong with the object of a change.
+func mismatchText(c *manifest.Change, err error) string {
+	switch {
+	case errors.Is(err, manifest.ErrMismatch):
+		return fmt.Sprintf("%q: the object %.12s… has other bytes", c.Path, c.New.SHA256)
+	case isMissing(err):
+		return fmt.Sprintf("%q: there is no object %.12s…", c.Path, c.New.SHA256)
+	default:
+		return fmt.Sprintf("%q: %v", c.Path, err)
+	}
 }
 
 // isStaged reports whether every changed object is there with its size. Accept looks at the bytes.

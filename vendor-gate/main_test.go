@@ -59,14 +59,19 @@ func newGitRepo(t testing.TB, args ...string) *gitRepo {
 // run runs git and returns what it prints.
 func run(t testing.TB, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("git", args...)
-	cmd.Dir = dir
+	cmd := gitCommand(dir, args...)
 	var out, problems bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problems
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("git %s: %v\n%s%s", strings.Join(args, " "), err, out.String(), problems.String())
 	}
 	return out.String()
+}
+
+func gitCommand(dir string, args ...string) *exec.Cmd {
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	return cmd
 }
 
 func (g *gitRepo) git(args ...string) string {

@@ -26,7 +26,7 @@ func main() {
 
 // Main runs the command line args and returns its exit code: 0 done, 1 no, 2 could not tell.
 func Main(ctx context.Context, args []string, streams cli.Streams) int {
-	return cli.Run(ctx, newRoot(streams), args, streams)
+	return cli.Run(ctx, newRoot(streams, config.DefaultIndex), args, streams)
 }
 
 // globals are the options of every command.
@@ -36,8 +36,8 @@ type globals struct {
 	config  string // as --config says, empty if it does not
 }
 
-func newRoot(streams cli.Streams) *cobra.Command {
-	g := &globals{streams: streams, index: config.DefaultIndex}
+func newRoot(streams cli.Streams, index string) *cobra.Command {
+	g := &globals{streams: streams, index: index}
 	root := &cobra.Command{
 		Use:   "gate",
 		Short: "The agent's side of the gate: publish its files, put accepted ones back",

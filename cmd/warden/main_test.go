@@ -108,7 +108,7 @@ func TestScripts(t *testing.T) {
 		t.Skip("needs root: the scripts act as two users")
 	}
 	bin := build(t)
-	testscript.Run(t, testscript.Params{
+	testscript.RunT(oneByOne{t}, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Setup:               func(env *testscript.Env) error { return setUp(env, bin) },
@@ -121,3 +121,14 @@ func TestScripts(t *testing.T) {
 		},
 	})
 }
+
+// oneByOne keeps scripts from running side by side: there is one /etc/gatehouse.
+type oneByOne struct{ *testing.T }
+
+func (t oneByOne) Parallel() {}
+
+func (t oneByOne) Run(name string, run func(testscript.T)) {
+	t.T.Run(name, func(t *testing.T) { run(oneByOne{t}) })
+}
+
+func (t oneByOne) Verbose() bool { return testing.Verbose() }

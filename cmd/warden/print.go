@@ -35,7 +35,7 @@ func (s *site) rows(reports []reconcile.Report) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	pending, err := s.warden.Outbox.Pending(time.Now())
+	pending, err := s.warden.Outbox.Pending()
 	if err != nil {
 		return nil, err
 	}

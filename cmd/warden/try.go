@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -97,6 +98,14 @@ func (t *trial) setUp() error {
 	if err := vendorgate.Init(t.path("repository")); err != nil {
 		return err
 	}
+	config, err := os.OpenFile(t.path("repository/.git/config"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = config.WriteString("[user]\n\tname = Operator\n\temail = operator@example.org\n")
+	if err := errors.Join(err, config.Close()); err != nil {
+		return err
+	}
 	return os.WriteFile(t.path("warden.yaml"), fmt.Appendf(nil, `version: 1
 host: try
 repository: %[1]s/repository
@@ -138,11 +147,11 @@ func (t *trial) tell() error {
 	if err := t.publish(); err != nil {
 		return err
 	}
-	t.say("The drift is noticed, staged and announced: once.")
+	t.say("The drift is noticed, staged, and announced once.")
 	if err := t.warden(cli.No, "reconcile"); err != nil {
 		return err
 	}
-	t.say("The next pass still finds it (exit code 1), and tells nobody again.")
+	t.say("The next pass still finds it, with exit code 1, and tells nobody again.")
 	if err := t.warden(cli.No, "reconcile"); err != nil {
 		return err
 	}
@@ -188,8 +197,8 @@ func (t *trial) say(text string) {
 
 // warden runs a command of this program on the trial's configuration and shows it.
 func (t *trial) warden(want int, args ...string) error {
-	var out bytes.Buffer
-	streams := cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out, Getenv: t.streams.Getenv}
+	var out, notices bytes.Buffer // without Slack, webhook and journal, notices go to the error output
+	streams := cli.Streams{In: strings.NewReader(""), Out: &out, Err: &notices, Getenv: t.streams.Getenv}
 	code := Main(t.ctx, append([]string{"--config", t.path("warden.yaml")}, args...), streams)
 	shown := make([]string, len(args))
 	for i, arg := range args {
@@ -199,6 +208,10 @@ func (t *trial) warden(want int, args ...string) error {
 		}
 	}
 	t.show("warden "+strings.Join(shown, " "), out.String())
+	if notices.Len() > 0 {
+		t.printf("\n   and one message to the operator:\n")
+		t.indent("   │ ", notices.String())
+	}
 	if code != want {
 		return fmt.Errorf("warden %s: exit code %d, not %d", strings.Join(args, " "), code, want)
 	}
@@ -208,9 +221,13 @@ func (t *trial) warden(want int, args ...string) error {
 // show prints a command and its output, with the trial's own paths left out.
 func (t *trial) show(command, output string) {
 	t.printf("   $ %s\n", command)
+	t.indent("   ", output)
+}
+
+func (t *trial) indent(margin, output string) {
 	output = strings.ReplaceAll(output, "warden --config "+t.path("warden.yaml"), "warden")
 	for line := range strings.Lines(strings.ReplaceAll(output, t.dir+"/", "")) {
-		t.printf("   %s", line)
+		t.printf("%s%s\n", margin, strings.TrimSuffix(line, "\n"))
 	}
 }
 
@@ -257,7 +274,7 @@ func (t *trial) widen() error {
 // gitLog shows the commits, with git itself where it is installed.
 func (t *trial) gitLog() error {
 	if git, err := exec.LookPath("git"); err == nil {
-		cmd := exec.CommandContext(t.ctx, git, "-C", t.path("repository"), "log", "--stat", "--format=%h %s%n    %b", "-1")
+		cmd := exec.CommandContext(t.ctx, git, "-C", t.path("repository"), "log", "--stat", "-1")
 		cmd.Env = []string{"PATH=" + t.streams.Getenv("PATH"), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "LC_ALL=C"}
 		out, err := cmd.Output()
 		if err != nil {

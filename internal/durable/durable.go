@@ -1,9 +1,9 @@
 // Package durable changes files so that a crash leaves the old or the new, never a part.
 //
-// The promise, for every method of Disk but Put: when it returns nil, the content and the name are on the disk;
-// when it returns an error, the name still means the old thing or already means the new one. Symbolic links are
-// replaced, not followed. Put leaves the flush to one later SyncFS, for callers that write many files before the
-// one name that refers to them.
+// The promise, for every method of Disk but Put and PutFrom: when it returns nil, the content and the name are on the
+// disk; when it returns an error, the name still means the old thing or already means the new one. Symbolic links are
+// replaced, not followed. Put and PutFrom leave the flush to one later SyncFS, for callers that write many files before
+// the one name that refers to them. Errors name the file that was to change, never a temporary one.
 //
 // Every change is a Step. A Disk may be given a function that is put around each step; tests use it to make a step
 // fail before or after it took place, or to kill the process there. Production code uses the zero Disk.
@@ -100,18 +100,20 @@ func (d Disk) MkdirAll(dir string, perm fs.FileMode) error {
 		}
 	}
 	return d.Do("mkdir", dir, func() error {
-		if err := os.Mkdir(dir, perm); err != nil && !errors.Is(err, fs.ErrExist) {
-			return err
-		}
-		if err := os.Chmod(dir, perm); err != nil {
+		if err := os.Mkdir(dir, perm); err != nil {
+			// Another process may have made it in the meantime; what else stands there is in the way.
+			if info, statErr := os.Lstat(dir); statErr != nil || !info.IsDir() {
+				return err
+			}
+		} else if err := os.Chmod(dir, perm); err != nil {
 			return err
 		}
 		return syncDir(parent)
 	})
 }
 
-// Rename moves oldname to newname, both on the same file system, and replaces a file or an empty directory that is
-// there.
+// Rename moves oldname to newname, both on the same file system, and replaces a file that is there. A directory in the
+// way, even an empty one, is an error.
 func (d Disk) Rename(oldname, newname string) error {
 	return d.Do("rename", newname, func() error {
 		// fs.ErrNotExist must stay recognisable: callers finish what an earlier run began.
@@ -131,10 +133,11 @@ func (d Disk) Symlink(target, name string) error {
 	return d.Do("symlink", name, func() error {
 		temp := filepath.Join(filepath.Dir(name), tempPrefix+rand.Text())
 		if err := os.Symlink(target, temp); err != nil {
-			return err
+			return about(name, err)
 		}
+		defer os.Remove(temp) // there is nothing to remove after the rename
 		if err := os.Rename(temp, name); err != nil {
-			return errors.Join(err, os.Remove(temp))
+			return about(name, err)
 		}
 		return syncDir(filepath.Dir(name))
 	})
@@ -142,38 +145,61 @@ func (d Disk) Symlink(target, name string) error {
 
 // Remove removes a file or an empty directory. A name that is not there is no error.
 func (d Disk) Remove(name string) error {
-	return d.Do("remove", name, func() error {
-		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		return syncDir(filepath.Dir(name))
-	})
+	return d.Do("remove", name, func() error { return remove(name, os.Remove) })
 }
 
 // RemoveAll removes name and all below it. It is not atomic: callers first rename name away if that matters.
 func (d Disk) RemoveAll(name string) error {
-	return d.Do("remove", name, func() error { return os.RemoveAll(name) })
+	return d.Do("remove", name, func() error { return remove(name, os.RemoveAll) })
 }
 
 // replace writes a new file beside name and renames it over name.
 func replace(name string, perm fs.FileMode, flush bool, fill func(io.Writer) error) error {
-	dir := filepath.Dir(name)
-	f, err := os.CreateTemp(dir, tempPrefix+"*")
+	f, err := os.CreateTemp(filepath.Dir(name), tempPrefix+"*")
+	if err != nil {
+		return about(name, err)
+	}
+	defer os.Remove(f.Name()) // there is nothing to remove after the rename
+	err = fill(unfinished{f, name})
+	if err == nil {
+		err = about(name, f.Chmod(perm))
+	}
+	if err == nil && flush {
+		err = about(name, f.Sync())
+	}
+	if closing := f.Close(); err == nil {
+		err = about(name, closing)
+	}
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // there is nothing to remove after the rename
-	err = errors.Join(fill(f), f.Chmod(perm))
-	if flush && err == nil {
-		err = f.Sync()
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
 	if err := os.Rename(f.Name(), name); err != nil || !flush {
+		return about(name, err)
+	}
+	return syncDir(filepath.Dir(name))
+}
+
+// An unfinished file is a temporary one until it gets its name.
+type unfinished struct {
+	f    *os.File
+	name string
+}
+
+func (u unfinished) Write(p []byte) (int, error) {
+	n, err := u.f.Write(p)
+	return n, about(u.name, err)
+}
+
+// about makes an error about a temporary file one about the file that it was to become.
+func about(name string, err error) error {
+	switch e := err.(type) {
+	case *fs.PathError:
+		return &fs.PathError{Op: e.Op, Path: name, Err: e.Err}
+	case *os.LinkError:
+		return &fs.PathError{Op: e.Op, Path: name, Err: e.Err}
+	default:
 		return err
 	}
-	return syncDir(dir)
 }
 
 // tempPrefix begins the name of every file that this package has not finished. Directories that are cleaned by name
@@ -190,6 +216,17 @@ func writing(data []byte) func(io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	}
+}
+
+// remove flushes a name that is not there as well: an earlier run may have removed it and died.
+func remove(name string, remove func(string) error) error {
+	if err := remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := syncDir(filepath.Dir(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 func appendTo(name string, data []byte, perm fs.FileMode) error {

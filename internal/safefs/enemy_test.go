@@ -2,6 +2,7 @@ package safefs
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -76,7 +77,11 @@ var enemyTasks = map[string]func() (func() error, error){
 			return err
 		}, nil
 	},
-	// Makes and removes names in the directory.
+	// Makes and removes a second link to the file "f".
+	"link": func() (func() error, error) {
+		return func() error { return errors.Join(os.Link("f", "g"), os.Remove("g")) }, nil
+	},
+	// Moves a file about in the directory.
 	"churn": func() (func() error, error) {
 		i := 0
 		return func() error {
@@ -121,7 +126,6 @@ func (tr tree) enemy(task string) (stop func()) {
 	cmd.Env = append(os.Environ(), enemyTask+"="+task)
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Credential: &syscall.Credential{Uid: enemy, Gid: enemy, NoSetGroups: true},
-		Pdeathsig:  syscall.SIGKILL,
 	}
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()

@@ -41,12 +41,7 @@ func look(fd int, component string, dev uint64, w way) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
-	own := unix.Mkdev(st.Dev_major, st.Dev_minor)
-	mounted := own != dev
-	if st.Attributes_mask&unix.STATX_ATTR_MOUNT_ROOT != 0 {
-		mounted = st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0
-	}
-	if mounted && w == inTree {
+	if w == inTree && mounted(&st, dev) {
 		return Info{}, unix.EXDEV
 	}
 	return Info{
@@ -57,10 +52,19 @@ func look(fd int, component string, dev uint64, w way) (Info, error) {
 		Size:  int64(st.Size),
 		MTime: time.Unix(st.Mtime.Sec, int64(st.Mtime.Nsec)).UTC(),
 		CTime: time.Unix(st.Ctime.Sec, int64(st.Ctime.Nsec)).UTC(),
-		Dev:   own,
+		Dev:   unix.Mkdev(st.Dev_major, st.Dev_minor),
 		Ino:   st.Ino,
 		Nlink: uint64(st.Nlink),
 	}, nil
+}
+
+// mounted reports whether st is of a mount point in a directory on the device dev. Before Linux 5.8 only another device
+// tells.
+func mounted(st *unix.Statx_t, dev uint64) bool {
+	if st.Attributes_mask&unix.STATX_ATTR_MOUNT_ROOT != 0 {
+		return st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0
+	}
+	return unix.Mkdev(st.Dev_major, st.Dev_minor) != dev
 }
 
 func fstat(fd int) (Info, error) {

@@ -2,7 +2,6 @@ package safefs
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -10,7 +9,7 @@ import (
 )
 
 const (
-	symlinkHint = "it is a symbolic link, and links are not followed here; put what it points to in its place"
+	symlinkHint = "it is a symbolic link, and links are not followed here; name what it points to, or put that in its place"
 	specialHint = "it is a FIFO, a socket or a device; remove or exclude it"
 )
 
@@ -43,7 +42,7 @@ func (o *Options) judgeFile(name string, i Info) error {
 	case !o.believes(i.UID):
 		return foreign(name, i)
 	case i.Nlink != 1:
-		return refuse(name, Links, fmt.Sprintf("it has %d hard links; install it by copy, or exclude it", i.Nlink))
+		return wrongLinks(name, i)
 	case i.Size > o.MaxFile || o.MaxFile <= 0:
 		return refuse(name, Size, fmt.Sprintf("it has %d bytes, and a file may have %d", i.Size, o.MaxFile))
 	}
@@ -58,7 +57,7 @@ func (o *Options) judgeLink(name string, i Info) error {
 	case !o.believes(i.UID):
 		return foreign(name, i)
 	case i.Nlink != 1:
-		return refuse(name, Links, fmt.Sprintf("the symbolic link has %d hard links; make a new one, or exclude it", i.Nlink))
+		return wrongLinks(name, i)
 	}
 	return nil
 }
@@ -73,13 +72,14 @@ func judgeAttributes(name string, fd int) error {
 		list = make([]byte, 64<<10) // XATTR_LIST_MAX
 		n, err = retry(func() (int, error) { return unix.Flistxattr(fd, list) })
 	}
-	if errors.Is(err, unix.ENOTSUP) {
+	switch {
+	case err == unix.ENOTSUP:
 		return nil
-	}
-	if err != nil {
+	case err != nil:
 		return failed("list attributes of", name, err)
 	}
-	for attr, rest := []byte(nil), list[:n]; len(rest) > 0; {
+	for rest := list[:n]; len(rest) > 0; {
+		var attr []byte
 		attr, rest, _ = bytes.Cut(rest, []byte{0})
 		switch string(attr) {
 		case "system.posix_acl_access", "system.posix_acl_default":
@@ -107,4 +107,11 @@ func wrongType(name string, i Info, reason Reason, hint string) error {
 	default:
 		return refuse(name, reason, hint)
 	}
+}
+
+func wrongLinks(name string, i Info) error {
+	if i.Nlink == 0 {
+		return refuse(name, InFlux, "it was removed while it was opened")
+	}
+	return refuse(name, Links, fmt.Sprintf("it has %d hard links; install it by copy, or exclude it", i.Nlink))
 }

@@ -2,7 +2,10 @@ package safefs
 
 import (
 	"errors"
+	"os"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestJudge(t *testing.T) {
@@ -31,7 +34,7 @@ func TestJudge(t *testing.T) {
 		{"FIFO for a file", opt.judgeFile, with(func(i *Info) { i.Type = TypeSpecial }), Special},
 		{"stranger's file", opt.judgeFile, with(func(i *Info) { i.UID = stranger }), Owner},
 		{"second link", opt.judgeFile, with(func(i *Info) { i.Nlink = 2 }), Links},
-		{"removed file", opt.judgeFile, with(func(i *Info) { i.Nlink = 0 }), Links},
+		{"removed file", opt.judgeFile, with(func(i *Info) { i.Nlink = 0 }), InFlux},
 		{"large file", opt.judgeFile, with(func(i *Info) { i.Size = 101 }), Size},
 		{"no file may be read", (&Options{Owners: opt.Owners}).judgeFile, with(func(i *Info) { i.Size = 0 }), Size},
 		{"nobody is believed", (&Options{MaxFile: 100}).judgeFile, good, Owner},
@@ -57,6 +60,7 @@ func TestJudge(t *testing.T) {
 		{"link", opt.judgeLink, link, accepted},
 		{"file for a link", opt.judgeLink, good, NotSymlink},
 		{"stranger's link", opt.judgeLink, Info{Type: TypeSymlink, UID: stranger, Nlink: 1}, Owner},
+		{"removed link", opt.judgeLink, Info{Type: TypeSymlink, UID: enemy}, InFlux},
 		{"link to a link", opt.judgeLink, Info{Type: TypeSymlink, UID: enemy, Nlink: 2}, Links},
 	} {
 		err := tt.judge("name", tt.info)
@@ -67,5 +71,48 @@ func TestJudge(t *testing.T) {
 		if got != tt.want || (err == nil) != (tt.want == accepted) {
 			t.Errorf("%s: got %v, want %q", tt.what, err, tt.want)
 		}
+	}
+}
+
+func TestMounted(t *testing.T) {
+	const root = unix.STATX_ATTR_MOUNT_ROOT
+	here := unix.Mkdev(254, 3)
+	for _, tt := range []struct {
+		what             string
+		mask, attributes uint64
+		minor            uint32
+		want             bool
+	}{
+		{"no mount", root, 0, 3, false},
+		{"mount", root, root, 4, true},
+		{"bind mount of the same device", root, root, 3, true},
+		{"subvolume or layer with a device of its own", root, 0, 4, false},
+		{"old kernel, same device", 0, 0, 3, false},
+		{"old kernel, another device", 0, 0, 4, true},
+		{"old kernel, a bit without a meaning", 0, root, 3, false},
+	} {
+		st := &unix.Statx_t{Dev_major: 254, Dev_minor: tt.minor, Attributes_mask: tt.mask, Attributes: tt.attributes}
+		if got := mounted(st, here); got != tt.want {
+			t.Errorf("%s: mounted = %v", tt.what, got)
+		}
+	}
+}
+
+func TestAllThatWasAnnouncedIsRead(t *testing.T) {
+	f, err := os.CreateTemp(t.TempDir(), "")
+	must(t, err)
+	defer f.Close()
+	_, err = f.WriteString("12345")
+	must(t, err)
+	info, err := fstat(int(f.Fd()))
+	must(t, err)
+	read := func(n int64) error {
+		return (&file{fd: int(f.Fd()), name: "f", info: info, left: info.Size + 1 - n}).finish()
+	}
+	if err := read(5); err != nil {
+		t.Error(err)
+	}
+	for _, n := range []int64{0, 4, 6} {
+		wantRefused(t, read(n), "f", InFlux)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -22,57 +21,84 @@ func TestMountsInTheTreeAreRefused(t *testing.T) {
 			tr.mkdir(name)
 		}
 		tr.file("file", "")
-		inPrivateMounts(t)
-		d := tr.open(opt)
-		must(t, unix.Mount("none", tr.path("tmpfs"), "tmpfs", 0, "mode=755"))
-		must(t, os.WriteFile(tr.path("tmpfs/f"), []byte(secret), 0o644))
-		must(t, unix.Mount(tr.path("d"), tr.path("bind"), "", unix.MS_BIND, ""))
-		must(t, unix.Mount(tr.path("d/f"), tr.path("file"), "", unix.MS_BIND, ""))
-		end := mountFUSE(t, tr.path("fuse"))
-		defer end()
-		alarm := time.AfterFunc(5*time.Second, end) // who waits for an answer gets an error
-		names := []string{"tmpfs", "bind", "file", "fuse"}
-		for _, name := range names {
-			_, err := d.Lstat(name)
-			wantRefused(t, err, name, Mount)
-			_, err = d.OpenDir(name)
-			wantRefused(t, err, name, Mount)
-			_, _, err = d.ReadFile(name, nil)
-			wantRefused(t, err, name, Mount)
-			_, _, err = d.Readlink(name)
-			wantRefused(t, err, name, Mount)
-			_, _, err = d.ReadFile(name+"/f", nil)
-			wantRefused(t, err, name, Mount)
-		}
-		if listed, err := d.List(10); err != nil || len(listed) != len(names)+1 {
-			t.Errorf("List: %q, %v", listed, err)
-		}
-		if !alarm.Stop() {
-			t.Error("a file system that never answers was asked")
-		}
+		tr.onOwnThread(func(tr tree) {
+			t := tr.t
+			inPrivateMounts(t)
+			d := tr.open(opt)
+			must(t, unix.Mount("none", tr.path("tmpfs"), "tmpfs", 0, "mode=755"))
+			must(t, os.WriteFile(tr.path("tmpfs/f"), []byte(secret), 0o644))
+			must(t, unix.Mount(tr.path("d"), tr.path("bind"), "", unix.MS_BIND, ""))
+			must(t, unix.Mount(tr.path("d/f"), tr.path("file"), "", unix.MS_BIND, ""))
+			end := mountFUSE(t, tr.path("fuse"))
+			defer end()
+			alarm := time.AfterFunc(5*time.Second, end) // who waits for an answer gets an error
+			names := []string{"tmpfs", "bind", "file", "fuse"}
+			for _, name := range names {
+				_, err := d.Lstat(name)
+				wantRefused(t, err, name, Mount)
+				_, err = d.OpenDir(name)
+				wantRefused(t, err, name, Mount)
+				_, _, err = d.ReadFile(name, nil)
+				wantRefused(t, err, name, Mount)
+				_, _, err = d.Readlink(name)
+				wantRefused(t, err, name, Mount)
+				_, _, err = d.ReadFile(name+"/f", nil)
+				wantRefused(t, err, name, Mount)
+			}
+			if listed, err := d.List(10); err != nil || len(listed) != len(names)+1 {
+				t.Errorf("List: %q, %v", listed, err)
+			}
+			if !alarm.Stop() {
+				t.Error("a file system that never answers was asked")
+			}
 
-		// The way to a tree may cross mounts, and a tree may be one.
-		top, err := OpenDir(tr.path("tmpfs"), opt)
-		must(t, err)
-		defer top.Close()
-		if data, _, err := top.ReadFile("f", nil); err != nil || string(data) != secret {
-			t.Errorf("below a mount: %q, %v", data, err)
-		}
+			// The way to a tree may cross mounts, and a tree may be one.
+			top, err := OpenDir(tr.path("tmpfs"), opt)
+			must(t, err)
+			defer top.Close()
+			if data, _, err := top.ReadFile("f", nil); err != nil || string(data) != secret {
+				t.Errorf("below a mount: %q, %v", data, err)
+			}
+		})
 	})
 }
 
-func TestTheTreeMayLieOnAnyMount(t *testing.T) {
+func TestTheWayDoesNotLeadThroughAUsersFUSE(t *testing.T) {
 	inBothModes(t, func(t *testing.T, opt Options) {
 		tr := newTree(t)
-		inPrivateMounts(t)
-		must(t, unix.Mount("none", tr.dir, "tmpfs", 0, fmt.Sprintf("mode=755,uid=%d", enemy)))
-		tr.mkdir("d")
-		tr.file("d/f", "good")
-		d := tr.open(opt)
-		if data, _, err := d.ReadFile("d/f", nil); err != nil || string(data) != "good" {
-			t.Errorf("got %q, %v", data, err)
-		}
-		must(t, d.Same())
+		tr.mkdir("fuse")
+		tr.onOwnThread(func(tr tree) {
+			t := tr.t
+			inPrivateMounts(t)
+			end := mountFUSE(t, tr.path("fuse"))
+			defer end()
+			alarm := time.AfterFunc(5*time.Second, end)
+			for _, path := range []string{"fuse", "fuse/d", "fuse/d/e"} {
+				_, err := OpenDir(tr.path(path), opt)
+				wantRefused(t, err, tr.path("fuse"), Mount)
+			}
+			if !alarm.Stop() {
+				t.Error("a file system that never answers was asked")
+			}
+		})
+	})
+}
+
+func TestTheTreeMayLieOnAMount(t *testing.T) {
+	inBothModes(t, func(t *testing.T, opt Options) {
+		tr := newTree(t)
+		tr.onOwnThread(func(tr tree) {
+			t := tr.t
+			inPrivateMounts(t)
+			must(t, unix.Mount("none", tr.dir, "tmpfs", 0, fmt.Sprintf("mode=755,uid=%d", enemy)))
+			tr.mkdir("d")
+			tr.file("d/f", "good")
+			d := tr.open(opt)
+			if data, _, err := d.ReadFile("d/f", nil); err != nil || string(data) != "good" {
+				t.Errorf("got %q, %v", data, err)
+			}
+			must(t, d.Same())
+		})
 	})
 }
 
@@ -86,19 +112,22 @@ func TestWithoutOpenat2NamesAreResolvedByHand(t *testing.T) {
 			tr.symlink("d", "link")
 			opt := Options{Owners: []uint32{enemy}, MaxFile: 100}
 			tr.open(opt) // with openat2
-			forbidOpenat2(t, errno)
-			d, err := OpenDir(tr.dir, opt)
-			must(t, err)
-			defer d.Close()
-			if !d.ByHand() {
-				t.Error("openat2 is said to work")
-			}
-			if data, _, err := d.ReadFile("d/f", nil); err != nil || string(data) != "good" {
-				t.Errorf("got %q, %v", data, err)
-			}
-			_, _, err = d.ReadFile("link/f", nil)
-			wantRefused(t, err, "link", Symlink)
-			must(t, d.Same())
+			tr.onOwnThread(func(tr tree) {
+				t := tr.t
+				forbidOpenat2(t, errno)
+				d, err := OpenDir(tr.dir, opt)
+				must(t, err)
+				defer d.Close()
+				if !d.ByHand() {
+					t.Error("openat2 is said to work")
+				}
+				if data, _, err := d.ReadFile("d/f", nil); err != nil || string(data) != "good" {
+					t.Errorf("got %q, %v", data, err)
+				}
+				_, _, err = d.ReadFile("link/f", nil)
+				wantRefused(t, err, "link", Symlink)
+				must(t, d.Same())
+			})
 		})
 	}
 }
@@ -109,22 +138,24 @@ func TestOtherErrorsOfOpenat2AreFaults(t *testing.T) {
 	tr := newTree(t)
 	opt := Options{Owners: []uint32{enemy}, MaxFile: 100}
 	d := tr.open(opt)
-	forbidOpenat2(t, unix.EMFILE)
-	for what, err := range map[string]error{
-		"OpenDir": func() error { _, err := OpenDir(tr.dir, opt); return err }(),
-		"Same":    d.Same(),
-		"below":   func() error { _, err := d.OpenDir("d"); return err }(),
-	} {
-		if _, refused := errors.AsType[*RefusedError](err); refused || !errors.Is(err, unix.EMFILE) {
-			t.Errorf("%s: got %v, want an error that is EMFILE and no refusal", what, err)
+	tr.onOwnThread(func(tr tree) {
+		t := tr.t
+		forbidOpenat2(t, unix.EMFILE)
+		for what, err := range map[string]error{
+			"OpenDir": func() error { _, err := OpenDir(tr.dir, opt); return err }(),
+			"Same":    d.Same(),
+			"below":   func() error { _, err := d.OpenDir("d"); return err }(),
+		} {
+			if _, refused := errors.AsType[*RefusedError](err); refused || !errors.Is(err, unix.EMFILE) {
+				t.Errorf("%s: got %v, want an error that is EMFILE and no refusal", what, err)
+			}
 		}
-	}
+	})
 }
 
-// inPrivateMounts gives the rest of the test mounts of its own. The thread ends with the test.
+// inPrivateMounts gives the thread mounts of its own.
 func inPrivateMounts(t *testing.T) {
 	t.Helper()
-	runtime.LockOSThread()
 	must(t, unix.Unshare(unix.CLONE_NEWNS))
 	must(t, unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
 }
@@ -139,10 +170,9 @@ func mountFUSE(t *testing.T, dir string) (end func()) {
 	return sync.OnceFunc(func() { unix.Close(fd) })
 }
 
-// forbidOpenat2 lets openat2 fail in the rest of the test, as a sandbox does. The thread ends with the test.
+// forbidOpenat2 lets openat2 fail in this thread, as a sandbox does.
 func forbidOpenat2(t *testing.T, errno unix.Errno) {
 	t.Helper()
-	runtime.LockOSThread()
 	filter := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the number of the call
 		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 1, K: unix.SYS_OPENAT2},

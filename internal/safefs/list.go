@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// List returns the names in the directory, sorted by their bytes. A directory with more than max names is refused
-// after max+1 of them (Size), one that changes meanwhile is too (InFlux), since a name that moves can be missed.
+// List returns the names in the directory, sorted by their bytes. It refuses a directory with more than max names as
+// soon as it has seen so many (Size), and one that changes meanwhile (InFlux), since a name that moves can be missed.
 func (d *Dir) List(max int) ([]string, error) {
 	fd, err := openSelf(d.at.fd)
 	if err != nil {

@@ -16,29 +16,14 @@ const (
 // components that are neither empty nor "." nor "..", without NUL, within the limits. These are rules about bytes;
 // whether a name is fit to be shown or stored is another question.
 func ValidName(name string) error {
-	switch {
-	case name == "":
-		return refuse(name, Name, "a name must not be empty")
-	case len(name) > maxName:
-		return refuse(name[:maxComponent]+"…", Name, fmt.Sprintf("a name may have %d bytes", maxName))
-	case strings.IndexByte(name, 0) >= 0:
-		return refuse(name, Name, "a name must not contain a NUL byte")
+	hint := problem(name)
+	if hint == "" {
+		return nil
 	}
-	depth := 0
-	for component := range strings.SplitSeq(name, "/") {
-		depth++
-		switch {
-		case component == "":
-			return refuse(name, Name, "a name must be relative, without empty components")
-		case component == "." || component == "..":
-			return refuse(name, Name, "a name must not contain the components . and ..")
-		case len(component) > maxComponent:
-			return refuse(name, Name, fmt.Sprintf("a component of a name may have %d bytes", maxComponent))
-		case depth > maxDepth:
-			return refuse(name, Name, fmt.Sprintf("a name may have %d components", maxDepth))
-		}
+	if len(name) > maxName {
+		name = name[:maxComponent] + "…"
 	}
-	return nil
+	return refuse(name, Name, hint)
 }
 
 // validPath is ValidName for an absolute path.
@@ -47,13 +32,35 @@ func validPath(path string) error {
 	if !absolute {
 		return refuse(path, Name, "the path must be absolute")
 	}
-	if name == "" {
-		return nil
-	}
-	if err := ValidName(name); err != nil {
-		return refuse(path, Name, "the path must be clean: "+err.(*RefusedError).Hint)
+	if hint := problem(name); hint != "" && name != "" {
+		return refuse(path, Name, "the path must be clean: "+hint)
 	}
 	return nil
+}
+
+// problem says what is wrong with a name, if anything.
+func problem(name string) string {
+	switch {
+	case name == "":
+		return "a name must not be empty"
+	case len(name) > maxName:
+		return fmt.Sprintf("a name may have %d bytes", maxName)
+	case strings.IndexByte(name, 0) >= 0:
+		return "a name must not contain a NUL byte"
+	case strings.Count(name, "/") >= maxDepth:
+		return fmt.Sprintf("a name may have %d components", maxDepth)
+	}
+	for component := range strings.SplitSeq(name, "/") {
+		switch {
+		case component == "":
+			return "a name must be relative, without empty components"
+		case component == "." || component == "..":
+			return "a name must not contain the components . and .."
+		case len(component) > maxComponent:
+			return fmt.Sprintf("a component of a name may have %d bytes", maxComponent)
+		}
+	}
+	return ""
 }
 
 // base is the last component of a valid name.

@@ -198,6 +198,32 @@ func TestAGrowingFileEnds(t *testing.T) {
 	})
 }
 
+// What was judged when it was looked at is judged again when it is open.
+func TestAFileIsJudgedAsItIsRead(t *testing.T) {
+	inBothModes(t, func(t *testing.T, opt Options) {
+		tr := newTree(t)
+		tr.file("f", "good")
+		d := tr.open(opt)
+		tr.enemy("link")
+		good, links := 0, 0
+		deadline := time.Now().Add(time.Minute)
+		for i := 0; i < 5000 || (good == 0 || links == 0) && time.Now().Before(deadline); i++ {
+			_, info, err := d.ReadFile("f", nil)
+			switch {
+			case err == nil && info.Nlink == 1:
+				good++
+			case isOneOf(err, Links):
+				links++
+			case !isOneOf(err, InFlux):
+				t.Fatalf("read a file with %d links: %v", info.Nlink, err)
+			}
+		}
+		if good == 0 || links == 0 {
+			t.Errorf("read %d times, refused for its links %d times: want some of both", good, links)
+		}
+	})
+}
+
 func TestADirectoryThatChangesIsInFlux(t *testing.T) {
 	inBothModes(t, func(t *testing.T, opt Options) {
 		tr := newTree(t)

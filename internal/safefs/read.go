@@ -11,89 +11,110 @@ import (
 const chunk = 64 << 10
 
 // ReadFile reads the regular file name into buf[:0], which it grows as needed. It makes one attempt. On an error
-// there are no bytes: those of a file that changed meanwhile are nobody's.
+// there are no bytes: those of a file that changed meanwhile are nobody's. The reason of a refusal says what else the
+// thing is, so there is no need to look first.
 func (d *Dir) ReadFile(name string, buf []byte) ([]byte, Info, error) {
-	fd, info, err := d.openFile(name)
+	f, err := d.open(name)
 	if err != nil {
 		return nil, Info{}, err
 	}
-	defer unix.Close(fd)
+	defer unix.Close(f.fd)
 	buf = buf[:0]
-	limit := int(info.Size) + 1 // a byte too many shows that it grew
-	for len(buf) < limit {
+	for more := true; more; {
 		if len(buf) == cap(buf) {
-			buf = slices.Grow(buf, min(limit-len(buf), chunk))
+			buf = slices.Grow(buf, int(min(f.left, chunk)))
 		}
-		next := buf[len(buf):min(cap(buf), limit)]
-		n, err := retry(func() (int, error) { return unix.Read(fd, next) })
-		if err != nil {
-			return nil, Info{}, failed("read", name, err)
+		var n int
+		if n, more, err = f.next(buf[len(buf):cap(buf)]); err != nil {
+			return nil, Info{}, err
 		}
 		buf = buf[:len(buf)+n]
-		if n < len(next) {
-			break // the end of the file, or else the sizes will differ
-		}
 	}
-	if err := unchanged(fd, name, info, int64(len(buf))); err != nil {
+	if err := f.finish(); err != nil {
 		return nil, Info{}, err
 	}
-	return buf, info, nil
+	return buf, f.info, nil
 }
 
 // CopyFile writes the content of the regular file name to w. It makes one attempt, in memory that does not grow with
 // the file. After an error, what w has got is worth nothing.
 func (d *Dir) CopyFile(w io.Writer, name string) (Info, error) {
-	fd, info, err := d.openFile(name)
+	f, err := d.open(name)
 	if err != nil {
 		return Info{}, err
 	}
-	defer unix.Close(fd)
-	buf := make([]byte, min(info.Size+1, chunk))
-	var total int64
-	for total <= info.Size {
-		next := buf[:min(int64(len(buf)), info.Size+1-total)]
-		n, err := retry(func() (int, error) { return unix.Read(fd, next) })
-		if err != nil {
-			return Info{}, failed("read", name, err)
-		}
-		if _, err := w.Write(next[:n]); err != nil {
+	defer unix.Close(f.fd)
+	buf := make([]byte, min(f.left, chunk))
+	for more := true; more; {
+		var n int
+		if n, more, err = f.next(buf); err != nil {
 			return Info{}, err
 		}
-		total += int64(n)
-		if n < len(next) {
-			break // the end of the file, or else the sizes will differ
+		if _, err := w.Write(buf[:n]); err != nil {
+			return Info{}, err
 		}
 	}
-	if err := unchanged(fd, name, info, total); err != nil {
+	if err := f.finish(); err != nil {
 		return Info{}, err
 	}
-	return info, nil
+	return f.info, nil
 }
 
-// openFile opens a regular file that may be read.
-func (d *Dir) openFile(name string) (int, Info, error) {
+// A file is open for one reading from its beginning to its end.
+type file struct {
+	fd   int
+	name string
+	info Info  // before the first byte was read
+	left int64 // how much may still be read: what was announced, and one byte that shows that it grew
+}
+
+// next reads into p, and reports whether there may be more.
+func (f *file) next(p []byte) (n int, more bool, err error) {
+	p = p[:min(int64(len(p)), f.left)]
+	n, err = retry(func() (int, error) { return unix.Read(f.fd, p) })
+	if err != nil {
+		return 0, false, failed("read", f.name, err)
+	}
+	f.left -= int64(n)
+	return n, n == len(p) && f.left > 0, nil // less is the end of the file, or else finish sees that it is not
+}
+
+// finish refuses a file of which more or less than its size was read, or that is not what it was before.
+func (f *file) finish() error {
+	after, err := fstat(f.fd)
+	if err != nil {
+		return failed("stat", f.name, err)
+	}
+	if after != f.info || f.left != 1 {
+		return refuse(f.name, InFlux, "it changed while it was read")
+	}
+	return nil
+}
+
+// open opens a regular file that may be read.
+func (d *Dir) open(name string) (*file, error) {
 	in, err := d.find(name)
 	if err != nil {
-		return -1, Info{}, err
+		return nil, err
 	}
 	defer in.close()
 	seen, err := look(in.fd, base(name), in.info.Dev, inTree)
 	if err != nil {
-		return -1, Info{}, failed("look at", name, err)
+		return nil, failed("look at", name, err)
 	}
 	if err := d.opt.judgeFile(name, seen); err != nil {
-		return -1, Info{}, err
+		return nil, err
 	}
 	fd, err := d.opt.openat(in, base(name), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, inTree)
 	if err != nil {
-		return -1, Info{}, failed("open", name, err)
+		return nil, failed("open", name, err)
 	}
 	info, err := d.judgeOpen(fd, name, seen)
 	if err != nil {
 		unix.Close(fd)
-		return -1, Info{}, err
+		return nil, err
 	}
-	return fd, info, nil
+	return &file{fd: fd, name: name, info: info, left: info.Size + 1}, nil
 }
 
 // judgeOpen judges an open file anew: between the look and the open its owner had time for anything.
@@ -109,16 +130,4 @@ func (d *Dir) judgeOpen(fd int, name string, seen Info) (Info, error) {
 		return Info{}, err
 	}
 	return info, judgeAttributes(name, fd)
-}
-
-// unchanged refuses a file of which other than its size was read, or that is not what it was before.
-func unchanged(fd int, name string, before Info, read int64) error {
-	after, err := fstat(fd)
-	if err != nil {
-		return failed("stat", name, err)
-	}
-	if after != before || read != before.Size {
-		return refuse(name, InFlux, "it changed while it was read")
-	}
-	return nil
 }

@@ -19,7 +19,7 @@ const (
 	NotDirectory Reason = "not-directory" // a file, where a directory is needed
 	Special      Reason = "special"       // FIFO, socket or device
 	Owner        Reason = "owner"         // owned by nobody who is believed
-	Links        Reason = "links"         // a file with more than one hard link, or none any more
+	Links        Reason = "links"         // a file or link with more than one hard link
 	Writable     Reason = "writable"      // a directory that everybody may write to
 	ACL          Reason = "acl"           // a POSIX ACL
 	Capability   Reason = "capability"    // a file capability
@@ -68,7 +68,7 @@ func failed(op, name string, err error) error {
 	case unix.ENAMETOOLONG:
 		return refused(Name, "the file system does not take a name of this length")
 	case unix.EACCES, unix.EPERM:
-		return refused(Unreadable, "permission denied; give its owner the right to read it, or exclude it")
+		return refused(Unreadable, "permission denied; make it readable for the user who reads it here, or exclude it")
 	case unix.EIO, unix.EUCLEAN, unix.EBADMSG, unix.ESTALE, unix.ENODATA, unix.EREMOTEIO, unix.ETIMEDOUT, unix.ENOTCONN:
 		return refused(Unreadable, fmt.Sprintf("%s: %v", op, err))
 	default:

@@ -3,30 +3,31 @@
 // The owner of such a tree can put anything there and change it at any moment. Every name is therefore resolved one
 // component at a time, from a descriptor that is already held, in these steps:
 //
-//   - look: openat2 with O_PATH and O_NOFOLLOW gives a descriptor of the thing itself, whatever it is. This breaks no
-//     lease, waits for no writer of a FIFO and does not wake a device. A mount point is refused before the file system
-//     behind it is asked anything (RESOLVE_NO_XDEV): it may be a FUSE daemon that never answers;
-//   - judge: type, owner, links, mode and size come from fstat on that descriptor, never from a path. No open relies
-//     on O_NOFOLLOW together with O_DIRECTORY, which a sandbox kernel has been seen to ignore: a link shows as a link;
+//   - look: statx says what the thing itself is, and openat2 with O_PATH and O_NOFOLLOW holds it. This breaks no lease,
+//     waits for no writer of a FIFO and does not wake a device. A mount point is refused before the file system behind
+//     it is asked anything, for that may be a FUSE daemon that never answers;
+//   - judge: type, owner, links, mode and size, as the kernel says of that thing and no path;
 //   - open: a directory is opened from its own descriptor. A regular file is opened by its name, non-blocking, must
-//     turn out to be the inode that was looked at, and is judged again;
+//     turn out to be the inode that was looked at, and is judged again. So a kernel that ignores the flags which forbid
+//     links (a sandbox has been seen to ignore O_NOFOLLOW together with O_DIRECTORY) opens nothing for a link either;
 //   - read: at most one byte more than fstat announced, in memory that grows with the bytes that came and not with
 //     what was announced; then fstat again. Anything that differs makes the read "in flux". Whether to try again is
 //     the caller's decision.
 //
 // What a tree may contain: regular files with one link and directories, both owned by root or one of Options.Owners,
-// without POSIX ACLs and file capabilities, since those grant what the mode does not show. Directories may not be
-// writable by everybody. They may be writable by their group: where each user has a group of their own, 0775 is what a
-// umask of 002 makes, and who else is in that group is the owner's choice, as all the content is. Symbolic links can
-// be read (Readlink) but are never followed.
+// without POSIX ACLs and file capabilities, since those grant what the mode does not show. (The ACL of a directory is
+// looked at when OpenDir opens it, not when a name leads through it.) Directories may not be writable by everybody.
+// They may be writable by their group: where each user has a group of their own, 0775 is what a umask of 002 makes, and
+// who else is in that group is the owner's choice, as all the content is. Symbolic links can be read (Readlink) but are
+// never followed.
 //
-// The way to a tree (OpenDir) may cross mounts, but no link, and every directory on it is owned by root or an Owner and
-// not writable by everybody unless it is sticky: nobody else can put another tree there.
+// The way to a tree (OpenDir) may cross mounts, but no link and no FUSE file system that a user mounted. Every directory
+// on it is owned by root or an Owner and not writable by everybody unless it is sticky: nobody else can put another
+// tree there.
 //
-// Where openat2 is missing or a seccomp filter blocks it, openat does the same, with a comparison of devices in place
-// of RESOLVE_NO_XDEV. It refuses more (a btrfs subvolume, an overlay whose layers lie on several file systems) and does
-// not see a bind mount from the same file system, which only root could have made. OpenDir finds out which it is each
-// time; nothing is remembered in the package.
+// Where openat2 is missing or a seccomp filter blocks it, openat opens one component at a time under the same
+// judgement. The one difference is a mount that appears between the look and the open, which only openat2 refuses.
+// OpenDir finds out each time which it is; nothing is remembered in the package.
 //
 // What is not promised: that bytes which are stored through a shared memory mapping are noticed while they change, or
 // within one tick of a coarse file system clock. What was read is one set of bytes; what it is worth is for its hash

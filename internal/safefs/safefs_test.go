@@ -90,6 +90,24 @@ func TestOpenDirWantsACleanAbsolutePath(t *testing.T) {
 	})
 }
 
+func TestTheRootDirectoryIsAParent(t *testing.T) {
+	inBothModes(t, func(t *testing.T, opt Options) {
+		tr := newTree(t)
+		tr.mkdir("d")
+		tr.chmod("", 0o777)
+		tr.onOwnThread(func(tr tree) {
+			inPrivateMounts(tr.t)
+			must(tr.t, unix.Chroot(tr.dir))
+			_, err := OpenDir("/d", opt)
+			wantRefused(tr.t, err, "/", Writable)
+			must(tr.t, os.Chmod("/", 0o755))
+			d, err := OpenDir("/d", opt)
+			must(tr.t, err)
+			must(tr.t, d.Close())
+		})
+	})
+}
+
 func TestOptionsAreCopied(t *testing.T) {
 	inBothModes(t, func(t *testing.T, opt Options) {
 		tr := newTree(t)
@@ -302,26 +320,28 @@ func TestAnUnprivilegedReader(t *testing.T) {
 		tr.mkdir("pass.d")
 		tr.file("pass.d/f", "")
 		tr.chmod("pass.d", 0o111)
-		runtime.LockOSThread() // and never unlock it: the thread ends with this test
-		if _, _, errno := syscall.RawSyscall(unix.SYS_SETRESUID, enemy, enemy, enemy); errno != 0 {
-			t.Fatal(errno)
-		}
-		d := tr.open(opt)
-		if data, _, err := d.ReadFile("good", nil); err != nil || string(data) != "good" {
-			t.Errorf("own file: %q, %v", data, err)
-		}
-		if _, _, err := d.ReadFile("pass.d/f", nil); err != nil {
-			t.Errorf("own file in a directory that cannot be listed: %v", err)
-		}
-		_, _, err := d.ReadFile("closed", nil)
-		wantRefused(t, err, "closed", Unreadable)
-		_, _, err = d.ReadFile("closed.d/f", nil)
-		wantRefused(t, err, "closed.d/f", Unreadable)
-		_, err = d.OpenDir("closed.d")
-		wantRefused(t, err, "closed.d", Unreadable)
-		if !errors.Is(err, fs.ErrPermission) {
-			t.Errorf("%v: is not fs.ErrPermission", err)
-		}
+		tr.onOwnThread(func(tr tree) {
+			t := tr.t
+			if _, _, errno := syscall.RawSyscall(unix.SYS_SETRESUID, enemy, enemy, enemy); errno != 0 {
+				t.Fatal(errno)
+			}
+			d := tr.open(opt)
+			if data, _, err := d.ReadFile("good", nil); err != nil || string(data) != "good" {
+				t.Errorf("own file: %q, %v", data, err)
+			}
+			if _, _, err := d.ReadFile("pass.d/f", nil); err != nil {
+				t.Errorf("own file in a directory that cannot be listed: %v", err)
+			}
+			_, _, err := d.ReadFile("closed", nil)
+			wantRefused(t, err, "closed", Unreadable)
+			_, _, err = d.ReadFile("closed.d/f", nil)
+			wantRefused(t, err, "closed.d/f", Unreadable)
+			_, err = d.OpenDir("closed.d")
+			wantRefused(t, err, "closed.d", Unreadable)
+			if !errors.Is(err, fs.ErrPermission) {
+				t.Errorf("%v: is not fs.ErrPermission", err)
+			}
+		})
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -47,6 +48,14 @@ func newTree(t *testing.T) tree {
 	must(t, os.Mkdir(tr.dir, 0o755))
 	tr.chown("", enemy)
 	return tr
+}
+
+// onOwnThread runs f on a thread that ends with it: what f does to the thread, nobody else sees.
+func (tr tree) onOwnThread(f func(tree)) {
+	tr.t.Run("thread", func(t *testing.T) {
+		runtime.LockOSThread()
+		f(tree{t, tr.dir})
+	})
 }
 
 func (tr tree) open(opt Options) *Dir {

@@ -73,6 +73,12 @@ func (o *Options) hold(in place, name string, w way) (place, error) {
 		unix.Close(fd)
 		return place{}, failed("look at", w.full(name), err)
 	}
+	if info.Dev != in.info.Dev && w == toTree {
+		if err := judgeMount(w.full(name), info.Dev); err != nil {
+			unix.Close(fd)
+			return place{}, err
+		}
+	}
 	return place{fd: fd, info: info}, nil
 }
 
