@@ -17,21 +17,18 @@ func (c *Config) check(doc *document) {
 		{"state", c.State, "the state"},
 		{"index", c.Index, "the index"},
 	}
+	var names []string
 	var exports, lives []place
-	names := make(map[string]int)
 	for i, g := range c.Gates {
 		key := fmt.Sprintf("gates[%d]", i)
-		if first, again := names[g.Name]; again && g.Name != "" {
-			doc.bad(key+".name", "%q is also the name of gates[%d]", g.Name, first)
-		} else {
-			names[g.Name] = i
-		}
-		exports = append(exports, place{key + ".export", g.Export, fmt.Sprintf("the export of gates[%d]", i)})
+		names = append(names, g.Name)
+		exports = append(exports, place{key + ".export", g.Export, "the export of " + key})
 		roots := liveRoots(g, key)
 		lives = append(lives, roots...)
 		checkLive(doc, g, key, roots)
 		checkLoadedBy(doc, g, key)
 	}
+	once(doc, "gates", names)
 	// What the agent's user can write must not hold, or lie in, what root believes; and an export is no live file.
 	apart(doc, exports, exports)
 	apart(doc, exports, ours)
@@ -52,14 +49,11 @@ func liveRoots(g Gate, key string) []place {
 }
 
 func checkLive(doc *document, g Gate, key string, roots []place) {
-	names := make(map[string]int)
-	for i, l := range g.Live {
-		if first, again := names[l.Name]; again && l.Name != "" {
-			doc.bad(parentKey(roots[i].key)+".name", "%q is also the name of live[%d]", l.Name, first)
-		} else {
-			names[l.Name] = i
-		}
+	var names []string
+	for _, l := range g.Live {
+		names = append(names, l.Name)
 	}
+	once(doc, key+".live", names)
 	apart(doc, roots, roots)
 	source := manifest.Source{Live: g.Live, Limits: g.Limits}
 	if err := source.Valid(); err != nil && len(doc.problems) == 0 { // else it has been said, with its place
@@ -72,8 +66,9 @@ func checkLoadedBy(doc *document, g Gate, key string) {
 	for i, l := range g.LoadedBy {
 		for j, file := range l.Files {
 			first, _, _ := strings.Cut(file, "/")
-			if file != "" && validName(first) && !hasLive(g.Live, first) {
-				doc.bad(fmt.Sprintf("%s.loaded_by[%d].files[%d]", key, i, j), "%q begins with the name of no live root", file)
+			if validName(first) && !hasLive(g.Live, first) {
+				at := fmt.Sprintf("%s.loaded_by[%d].files[%d]", key, i, j)
+				doc.bad(at, "%q begins with the name of no live root", file)
 			}
 		}
 	}
@@ -86,6 +81,18 @@ func hasLive(live []manifest.Live, name string) bool {
 		}
 	}
 	return false
+}
+
+// once reports each name in a list that stands there before.
+func once(doc *document, list string, names []string) {
+	first := make(map[string]int)
+	for i, name := range names {
+		if at, again := first[name]; again && name != "" {
+			doc.bad(fmt.Sprintf("%s[%d].name", list, i), "%q is also the name of %s[%d]", name, list, at)
+		} else {
+			first[name] = i
+		}
+	}
 }
 
 // apart reports each place among these that is, holds or lies in one of the others. Where both lists are the same,

@@ -31,7 +31,8 @@ func readTrusted(path string, flags int) ([]byte, error) {
 		return nil, fmt.Errorf("%s belongs to uid %d and is not believed; fix it with: chown root %[1]s", path, uid)
 	}
 	if mode := info.Mode().Perm(); mode&0o022 != 0 {
-		return nil, fmt.Errorf("%s can be written by others (mode %04o) and is not believed; fix it with: chmod go-w %[1]s", path, mode)
+		return nil, fmt.Errorf("%s can be written by others (mode %04o) and is not believed; "+
+			"fix it with: chmod go-w %[1]s", path, mode)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {

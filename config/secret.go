@@ -84,7 +84,7 @@ func readLimited(name string, refuse os.FileMode) (string, error) {
 	case !info.Mode().IsRegular():
 		return "", errors.New("it is not a regular file")
 	case info.Mode().Perm()&refuse != 0:
-		return "", fmt.Errorf("everybody can use the file (mode %04o); fix it with: chmod o= %s", info.Mode().Perm(), name)
+		return "", fmt.Errorf("everybody can use it (mode %04o); fix it with: chmod o= %s", info.Mode().Perm(), name)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
 	if err != nil {

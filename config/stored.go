@@ -59,7 +59,8 @@ func store(i *Index) storedIndex {
 	stored := storedIndex{i.Schema, i.Host, i.WrittenAt.UTC(), make([]storedGate, len(i.Gates))}
 	for n, g := range i.Gates {
 		s := storedGate{
-			Gate: g.Gate, UID: &g.UID, User: g.User, Decide: g.Decide, Accepted: g.Accepted, Tree: g.Tree, Export: g.Export,
+			Gate: g.Gate, UID: &g.UID, User: g.User, Decide: g.Decide,
+			Accepted: g.Accepted, Tree: g.Tree, Export: g.Export,
 			Limits: storedLimits(g.Limits), Interval: int64(g.Interval / time.Second),
 			Result: g.Result, Fingerprint: g.Fingerprint,
 		}
@@ -84,7 +85,8 @@ func (stored *storedIndex) index() (*Index, error) {
 			return nil, fmt.Errorf("gates[%d].interval_seconds: is too large", n)
 		}
 		g := IndexGate{
-			Gate: s.Gate, UID: *s.UID, User: s.User, Decide: s.Decide, Accepted: s.Accepted, Tree: s.Tree, Export: s.Export,
+			Gate: s.Gate, UID: *s.UID, User: s.User, Decide: s.Decide,
+			Accepted: s.Accepted, Tree: s.Tree, Export: s.Export,
 			Limits: manifest.Limits(s.Limits), Interval: time.Duration(s.Interval) * time.Second,
 			Result: s.Result, Fingerprint: s.Fingerprint,
 		}

@@ -15,7 +15,7 @@ import (
 
 func slug(s string) string {
 	if !validName(s) {
-		return fmt.Sprintf("%q must be lower-case letters, digits, - and _, beginning with a letter or digit, at most 64", s)
+		return fmt.Sprintf("%q must be a-z, 0-9, - and _, beginning with a letter or digit, at most 64 bytes", s)
 	}
 	return ""
 }
@@ -25,7 +25,7 @@ func validName(s string) bool { return manifest.ValidGate(s) == nil }
 
 func hostName(s string) string {
 	if s == "" || len(s) > 253 || !only(s, "-_.") || strings.ContainsRune("-_.", rune(s[0])) {
-		return fmt.Sprintf("%q must be lower-case letters, digits, -, _ and dots, beginning with a letter or digit", s)
+		return fmt.Sprintf("%q must be a-z, 0-9, -, _ and dots, beginning with a letter or digit", s)
 	}
 	return ""
 }
@@ -90,7 +90,8 @@ func glob(s string) string {
 	if strings.HasPrefix(s, "/") || strings.HasPrefix(s, "./") || strings.HasSuffix(s, "/") {
 		return fmt.Sprintf("%q must not begin with / or ./ or end with /; patterns are relative", s)
 	}
-	if _, err := (globs.Compiler{Separators: []rune{'/'}, Globstar: true}).Compile(strings.TrimSuffix(s, "/**")); err != nil {
+	as := globs.Compiler{Separators: []rune{'/'}, Globstar: true}
+	if _, err := as.Compile(strings.TrimSuffix(s, "/**")); err != nil {
 		return fmt.Sprintf("%q is no pattern: %s", s, strings.TrimPrefix(err.Error(), "glob: "))
 	}
 	return ""

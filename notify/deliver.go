@@ -116,7 +116,11 @@ func (r *run) attempt(ctx context.Context, t *turn) (time.Duration, error) {
 	}
 	m, doubt := r.message(t), t.state.Doubt
 	if t.Pending = len(m.Notices); t.Pending == 0 {
-		return 0, nil
+		t.Error = ""
+		if t.state == (outgoing{}) {
+			return 0, nil
+		}
+		return 0, r.saveOutgoing(t.Sink, outgoing{}) // what failed is no longer to be said
 	}
 	t.state.Doubt = &m
 	if err := r.saveOutgoing(t.Sink, t.state); err != nil {

@@ -74,7 +74,7 @@ const (
 
 // title says in one line what the notice is about.
 func (n *Notice) title(host string) string {
-	state := map[State]string{Opened: "new", Changed: "more of it", Closed: "over", Flapping: "flapping"}[n.State]
+	state := map[State]string{Opened: "new", Changed: "more", Closed: "over", Flapping: "flapping"}[n.State]
 	return fmt.Sprintf("gate %s on %s: %s (%s)", n.Gate, host, n.Kind, state)
 }
 

@@ -15,16 +15,17 @@
 // came back need no rules of their own: A, then B, then A again announces A twice. A set that shrinks announces nothing.
 // Where the caller names no changes, its fingerprint is the one change.
 //
-// The promise is "at least once, once in practice". Before each attempt the record says what is being sent, so a crash
-// leaves a doubt and never a loss. A sink that can look (Finder) is asked; a doubt that stays is sent again word for
-// word under the ids that it had, next to what has come since. Ids: record#revision for a notice; n-… for a message,
-// which is a digest of the host and its notices and therefore the same when the same is sent again.
+// The promise is "at least once, once in practice". Before each attempt the whole message is written to a file of the
+// sink's, so a crash leaves a doubt and never a loss. A sink that can look (Finder) is asked; a doubt that stays is sent
+// again word for word under the ids that it had, next to what has come since. Ids: record#revision for a notice; n-… for
+// a message, which is a digest of the host and its notices and therefore the same when the same is sent again.
 //
 // Decisions where the design is silent:
 //
 //   - A sink that is added later is told what is open then, and nothing of what is over.
 //   - A pause holds messages back and nothing else. What opened and was cleared meanwhile is told afterwards, in one
-//     notice that says both; so is what could not be sent while it was open.
+//     notice that says both; so is what could not be sent while it was open. A message that was on its way when the
+//     pause began may still be repeated.
 //   - More than 20 announcements of one subject in an hour are flapping: one notice an hour says so, and when the
 //     subject is calm again what stands then is announced. Nothing is lost meanwhile but the single steps.
 //   - What the receiver calls our fault (4xx but 408, 425 and 429; Slack's own errors but those that pass) is tried
@@ -44,6 +45,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -52,7 +55,7 @@ import (
 
 // An Event says that a subject is open, with exactly these changes.
 type Event struct {
-	Kind    string `json:"kind"` // Kind, Gate and Subject are names: see checkName
+	Kind    string `json:"kind"` // Kind, Gate and Subject are names: see checkNames
 	Gate    string `json:"gate"`
 	Subject string `json:"subject"`
 	// Severity orders notices, higher is worse. In the journal 10 and more is critical, from 8 on an error, less a
@@ -84,7 +87,7 @@ type Outbox struct {
 func (o *Outbox) Report(e Event, now time.Time) error {
 	e, err := e.clean()
 	if err != nil {
-		return fmt.Errorf("report %q: %w", e.Kind+"/"+e.Gate+"/"+e.Subject, err)
+		return err
 	}
 	return o.soon(func() error {
 		last, err := o.last(e.Kind, e.Gate, e.Subject)
@@ -102,10 +105,8 @@ func (o *Outbox) Report(e Event, now time.Time) error {
 
 // Clear records that the subject is no longer open, and why. It does nothing if the subject was not open.
 func (o *Outbox) Clear(kind, gate, subject, why string, now time.Time) error {
-	for _, name := range []string{kind, gate, subject} {
-		if err := checkName(name); err != nil {
-			return fmt.Errorf("clear %q: %w", kind+"/"+gate+"/"+subject, err)
-		}
+	if err := checkNames(kind, gate, subject); err != nil {
+		return err
 	}
 	return o.soon(func() error {
 		last, err := o.last(kind, gate, subject)
@@ -159,7 +160,7 @@ func (o *Outbox) Pending() ([]Pending, error) {
 
 // Limits of what a record keeps and a notice carries.
 const (
-	maxName    = 80  // bytes
+	maxID      = 200 // bytes of kind, gate and subject
 	maxText    = 300 // bytes of a line
 	maxDetail  = 200 // lines
 	maxChanges = 500 // in a notice; a record keeps all
@@ -167,11 +168,11 @@ const (
 
 // clean returns e with its texts quoted and capped, and each change once.
 func (e Event) clean() (Event, error) {
-	for _, name := range []string{e.Kind, e.Gate, e.Subject} {
-		if err := checkName(name); err != nil {
-			return e, err
-		}
+	if err := checkNames(e.Kind, e.Gate, e.Subject); err != nil {
+		return e, err
 	}
+	e.Summary, e.Command = cut(quote(e.Summary), maxText), quote(e.Command)
+	e.Fingerprint = cut(quote(e.Fingerprint), maxText)
 	given := e.Changes
 	if len(given) == 0 {
 		given = []Change{{ID: "fingerprint " + e.Fingerprint}}
@@ -179,8 +180,11 @@ func (e Event) clean() (Event, error) {
 	e.Changes = make([]Change, 0, len(given))
 	seen := make(map[string]bool, len(given))
 	for _, c := range given {
-		if c.ID == "" || quote(c.ID) != c.ID {
-			return e, fmt.Errorf("change %q: its id is empty or not printable", c.ID)
+		if c.ID == "" {
+			return e, fmt.Errorf("notice of gate %s: the change %q has no id", e.Gate, c.Text)
+		}
+		if c.ID[0] == '"' || quote(c.ID) != c.ID { // different ids stay different
+			c.ID = strconv.Quote(c.ID)
 		}
 		if !seen[c.ID] {
 			seen[c.ID] = true
@@ -196,23 +200,18 @@ func (e Event) clean() (Event, error) {
 		detail = append(detail, cut(quote(strings.ReplaceAll(line, "\t", "    ")), maxText))
 	}
 	e.Detail = detail
-	e.Summary = cut(quote(e.Summary), maxText)
-	e.Fingerprint = cut(quote(e.Fingerprint), maxText)
-	e.Command = quote(e.Command)
 	return e, nil
 }
 
-// checkName refuses what could not be a part of a file name, or would make an id ambiguous.
-func checkName(name string) error {
-	if name == "" || len(name) > maxName || name[0] == '.' {
-		return fmt.Errorf("%q is not a name of 1 to %d characters that begins with no dot", name, maxName)
-	}
-	for _, r := range name {
-		switch {
-		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', strings.ContainsRune(`._-:@\`, r):
-		default:
-			return fmt.Errorf("%q holds %q: names are letters, digits and ._-:@\\", name, r)
-		}
+// checkNames refuses what could not be a file name, or would make an id ambiguous.
+func checkNames(names ...string) error {
+	id := strings.Join(names, "/")
+	strange := strings.ContainsFunc(id, func(r rune) bool {
+		return (r < 'a' || 'z' < r) && (r < 'A' || 'Z' < r) && !strings.ContainsRune(`0123456789._-:@\/`, r)
+	})
+	if strange || len(id) > maxID || strings.Count(id, "/") != len(names)-1 || slices.Contains(names, "") || id[0] == '.' {
+		return fmt.Errorf("notice of %q: kind, gate and subject are of letters, digits and ._-:@\\, do not begin with a dot, and "+
+			"have at most %d bytes in all", id, maxID)
 	}
 	return nil
 }

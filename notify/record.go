@@ -103,6 +103,9 @@ func (r *Record) revise() *Record {
 
 // news is what a sink that was last told the revision told has to be told now. There may be none.
 func (r *Record) news(told int) (Notice, bool) {
+	if told >= r.Revision {
+		return Notice{}, false
+	}
 	n := r.notice()
 	n.Changes = []Change{}
 	for i, c := range r.Changes {
@@ -112,8 +115,6 @@ func (r *Record) news(told int) (Notice, bool) {
 	}
 	n.ChangesTotal = len(n.Changes)
 	switch {
-	case told >= r.Revision:
-		return Notice{}, false
 	case r.cleared():
 		n.State, n.Unannounced, n.Command = Closed, told == 0, ""
 		if told > 0 && n.ChangesTotal == 0 {

@@ -115,17 +115,25 @@ func TestEventsAreRefusedOrMadeHarmlessAsTheyComeIn(t *testing.T) {
 		"no kind":             func(e *Event) { e.Kind = "" },
 		"slash in the gate":   func(e *Event) { e.Gate = "a/b" },
 		"plus in the subject": func(e *Event) { e.Subject = "a+b" },
-		"dot first":           func(e *Event) { e.Subject = ".." },
+		"dot first":           func(e *Event) { e.Kind = ".drift" },
+		"no UTF-8":            func(e *Event) { e.Gate = "a\xff" },
+		"no subject":          func(e *Event) { e.Subject = "" },
 		"newline":             func(e *Event) { e.Gate = "a\nb" },
-		"too long":            func(e *Event) { e.Gate = strings.Repeat("a", maxName+1) },
+		"too long":            func(e *Event) { e.Gate = strings.Repeat("a", maxID) },
 		"change without id":   func(e *Event) { e.Changes = []Change{{Text: "x"}} },
-		"change with bad id":  func(e *Event) { e.Changes = []Change{{ID: "\xff"}} },
 	} {
 		e := drift("a")
 		spoil(&e)
 		if _, err := e.clean(); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
+	}
+	ids := drift("")
+	for _, id := range []string{"\xff", "\xfe", "a\n", `"a\n"`, "a\n"} {
+		ids.Changes = append(ids.Changes, Change{ID: id})
+	}
+	if got, err := ids.clean(); err != nil || len(got.Changes) != 4 {
+		t.Errorf("four odd ids became %q, %v", got.Changes, err)
 	}
 	e := drift("aab")
 	e.Summary, e.Detail = "x\ny", slices.Repeat([]string{"+\tline"}, maxDetail+7)

@@ -45,6 +45,8 @@ const (
 	flagNameLength = 0x0fff
 )
 
+var errSplitIndex = errors.New("a split index is not supported; run git update-index --no-split-index")
+
 // readIndex reads the index file name. A missing file is an index without entries. verify also holds the file to the
 // checksum at its end, as is due before its content is given a new one.
 func readIndex(name string, verify bool) (*index, error) {
@@ -94,7 +96,7 @@ func parseIndex(data []byte, verify bool) (*index, error) {
 	for i := range x.entries {
 		n, err := x.entries[i].parse(rest)
 		if err != nil {
-			return nil, fmt.Errorf("entry %d: %w", i, err)
+			return nil, fmt.Errorf("entry %d of %d: %w", i+1, count, err)
 		}
 		if i > 0 && x.entries[i-1].compare(&x.entries[i]) >= 0 {
 			return nil, fmt.Errorf("entry %d: %q is not in order", i, x.entries[i].name)
@@ -124,7 +126,10 @@ func (e *indexEntry) parse(data []byte) (int, error) {
 		return 0, errors.New("it is cut short")
 	}
 	length := bytes.IndexByte(data[start:], 0)
-	if length <= 0 || int(flags&flagNameLength) != min(length, flagNameLength) {
+	if length == 0 {
+		return 0, errSplitIndex // whose entries have no names where they replace those of the shared part
+	}
+	if length < 0 || int(flags&flagNameLength) != min(length, flagNameLength) {
 		return 0, errors.New("its name has no end, or not the length that it says")
 	}
 	total := paddedLength(start + length)
@@ -157,7 +162,7 @@ func (x *index) extensions(rest []byte) error {
 		case name == "REUC":
 			x.undo = body
 		case name == "link":
-			return errors.New("a split index is not supported; run git update-index --no-split-index")
+			return errSplitIndex
 		case name == "sdir":
 			return errors.New("a sparse index is not supported; run git sparse-checkout disable")
 		case name[0] < 'A' || name[0] > 'Z':

@@ -52,7 +52,7 @@ type gitRepo struct {
 func newGitRepo(t testing.TB, args ...string) *gitRepo {
 	t.Helper()
 	g := &gitRepo{t, filepath.Join(t.TempDir(), "repo")}
-	run(t, ".", append(append([]string{"init", "-q", "-b", "main"}, args...), g.path)...)
+	run(t, ".", append(append([]string{"init", "-q", "--template=", "-b", "main"}, args...), g.path)...)
 	return g
 }
 

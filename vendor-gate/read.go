@@ -96,8 +96,11 @@ func (r *Repository) read(ctx context.Context, o *objects, commit, gate string, 
 			continue
 		}
 		path, err := manifest.UnescapePath(stored)
+		if err == nil {
+			err = manifest.ValidPath(path)
+		}
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%q: %w", name, err)
 		}
 		digest, size, err := o.hashBlob(f.id, min(limits.File, limits.Total-total))
 		if err != nil {

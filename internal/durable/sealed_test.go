@@ -3,6 +3,7 @@ package durable
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -29,15 +30,15 @@ func TestASealedFileIsWholeOrCorrupt(t *testing.T) {
 		"upper hex": bytes.ToUpper(whole),
 	}
 	for i := range whole {
-		corrupt["cut at "+string(rune('0'+i%10))] = whole[:i]
+		corrupt[fmt.Sprintf("cut at %d", i)] = whole[:i]
 		flipped := bytes.Clone(whole)
 		flipped[i] ^= 1
-		corrupt["flipped near "+string(rune('0'+i%10))] = flipped
-		for what, data := range corrupt {
-			must(t, os.WriteFile(name, data, 0o600))
-			if got, err := ReadSealed(name); !errors.Is(err, ErrCorrupt) || got != nil || !strings.Contains(err.Error(), name) {
-				t.Errorf("%s: got %q, %v, want ErrCorrupt of %s", what, got, err, name)
-			}
+		corrupt[fmt.Sprintf("flipped at %d", i)] = flipped
+	}
+	for what, data := range corrupt {
+		must(t, os.WriteFile(name, data, 0o600))
+		if got, err := ReadSealed(name); !errors.Is(err, ErrCorrupt) || got != nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: got %q, %v, want ErrCorrupt of %s", what, got, err, name)
 		}
 	}
 	must(t, os.Remove(name))

@@ -108,7 +108,7 @@ func stateProblems(p pkg) (problems []string) {
 					for i, name := range spec.Names {
 						vars[name.Name] = spec
 						if !constant(spec, i) && !embedded(decl, spec) && name.Name != "_" {
-							bad(name, "%s is state of a package; it may be an error, a pattern, a table or an embedded file", name.Name)
+							bad(name, "%s is state; a package has errors, patterns, tables and embedded files", name.Name)
 						}
 					}
 				}
@@ -118,9 +118,11 @@ func stateProblems(p pkg) (problems []string) {
 	for _, file := range p.files {
 		ast.Inspect(file, func(n ast.Node) bool {
 			for _, target := range changed(n) {
-				if name := base(target); name != nil && vars[name.Name] != nil && (name.Obj == nil || name.Obj.Decl == vars[name.Name]) {
-					bad(n, "%s is a package variable and may not be changed", name.Name)
+				name := base(target)
+				if name == nil || vars[name.Name] == nil || name.Obj != nil && name.Obj.Decl != vars[name.Name] {
+					continue // no package variable, or a local one of the same name
 				}
+				bad(n, "%s is a package variable and may not be changed", name.Name)
 			}
 			return true
 		})
@@ -145,7 +147,8 @@ func constant(spec *ast.ValueSpec, i int) bool {
 			return false
 		}
 		from, ok := fun.X.(*ast.Ident)
-		return ok && slices.Contains([]string{"errors.New", "regexp.MustCompile", "strings.NewReplacer"}, from.Name+"."+fun.Sel.Name)
+		makers := []string{"errors.New", "regexp.MustCompile", "strings.NewReplacer"}
+		return ok && slices.Contains(makers, from.Name+"."+fun.Sel.Name)
 	default:
 		return false
 	}
@@ -219,7 +222,8 @@ func TestChecksFindWhatTheyLookFor(t *testing.T) {
 		{good("var n int"), []string{"n is state"}},
 		{good("var m = make(map[string]int)"), []string{"m is state"}},
 		{good("var a, b = errors.New(``), new(int)"), []string{"b is state"}},
-		{good("var e = errors.New(``)\nvar _ error = e\nvar r = regexp.MustCompile(``)\nvar t = []int{1}\n//go:embed x\nvar f embed.FS"), nil},
+		{good("var e = errors.New(``)\nvar _ error = e\nvar r = regexp.MustCompile(``)"), nil},
+		{good("var t = []int{1}\n//go:embed x\nvar f embed.FS"), nil},
 		{good("var t = []int{1}\nfunc f() { t[0] = 2 }"), []string{"t is a package variable"}},
 		{good("var t = struct{n int}{}\nfunc f() { t.n++ }"), []string{"t is a package variable"}},
 		{good("var t = map[int]int{}\nfunc f() { delete(t, 1) }"), []string{"t is a package variable"}},

@@ -11,7 +11,7 @@ import (
 )
 
 // workplace finds paths of the place where somebody worked on the project. They mean nothing to anybody else.
-var workplace = regexp.MustCompile(`(^|[^A-Za-z0-9_./-])/` + `work/|\.\./` + `shared\b`)
+var workplace = regexp.MustCompile(`(^|[^A-Za-z0-9_./-])/` + `work/|(^|[^./])\.\./` + `shared\b`)
 
 func TestTextNamesNoWorkplace(t *testing.T) {
 	files := 0
@@ -51,7 +51,8 @@ func TestTextNamesNoWorkplace(t *testing.T) {
 func TestWorkplacePattern(t *testing.T) {
 	for text, want := range map[string]bool{
 		"see /" + "work/main": true, "`/" + "work/x`": true, "/" + "work/": true, "../" + "shared/DESIGN.md": true,
-		"/home/work/x": false, "a/work/b": false, "/workspace": false, "../sharedness": false, "work/": false,
+		"/home/work/x": false, "a/work/b": false, "/workspace": false, "work/": false,
+		"../sharedness": false, "../../" + "shared/.git": false,
 	} {
 		if got := workplace.MatchString(text); got != want {
 			t.Errorf("%q: %t, want %t", text, got, want)

@@ -17,39 +17,22 @@ func TestMountsInTheTreeAreRefused(t *testing.T) {
 		tr := newTree(t)
 		tr.mkdir("d")
 		tr.file("d/f", "good")
-		for _, name := range []string{"tmpfs", "bind", "fuse"} {
-			tr.mkdir(name)
-		}
+		tr.mkdir("tmpfs")
+		tr.mkdir("bind")
 		tr.file("file", "")
 		tr.onOwnThread(func(tr tree) {
 			t := tr.t
 			inPrivateMounts(t)
-			d := tr.open(opt)
 			must(t, unix.Mount("none", tr.path("tmpfs"), "tmpfs", 0, "mode=755"))
 			must(t, os.WriteFile(tr.path("tmpfs/f"), []byte(secret), 0o644))
 			must(t, unix.Mount(tr.path("d"), tr.path("bind"), "", unix.MS_BIND, ""))
 			must(t, unix.Mount(tr.path("d/f"), tr.path("file"), "", unix.MS_BIND, ""))
-			end := mountFUSE(t, tr.path("fuse"))
-			defer end()
-			alarm := time.AfterFunc(5*time.Second, end) // who waits for an answer gets an error
-			names := []string{"tmpfs", "bind", "file", "fuse"}
-			for _, name := range names {
-				_, err := d.Lstat(name)
-				wantRefused(t, err, name, Mount)
-				_, err = d.OpenDir(name)
-				wantRefused(t, err, name, Mount)
-				_, _, err = d.ReadFile(name, nil)
-				wantRefused(t, err, name, Mount)
-				_, _, err = d.Readlink(name)
-				wantRefused(t, err, name, Mount)
-				_, _, err = d.ReadFile(name+"/f", nil)
-				wantRefused(t, err, name, Mount)
+			d := tr.open(opt)
+			for _, name := range []string{"tmpfs", "bind", "file"} {
+				wantMount(t, d, name)
 			}
-			if listed, err := d.List(10); err != nil || len(listed) != len(names)+1 {
-				t.Errorf("List: %q, %v", listed, err)
-			}
-			if !alarm.Stop() {
-				t.Error("a file system that never answers was asked")
+			if names, err := d.List(10); err != nil || len(names) != 4 {
+				t.Errorf("List: %q, %v", names, err)
 			}
 
 			// The way to a tree may cross mounts, and a tree may be one.
@@ -63,7 +46,8 @@ func TestMountsInTheTreeAreRefused(t *testing.T) {
 	})
 }
 
-func TestTheWayDoesNotLeadThroughAUsersFUSE(t *testing.T) {
+// A user can mount a file system whose process never answers in a tree, or over all of it.
+func TestAFUSEThatNeverAnswersIsNotAsked(t *testing.T) {
 	inBothModes(t, func(t *testing.T, opt Options) {
 		tr := newTree(t)
 		tr.mkdir("fuse")
@@ -72,16 +56,36 @@ func TestTheWayDoesNotLeadThroughAUsersFUSE(t *testing.T) {
 			inPrivateMounts(t)
 			end := mountFUSE(t, tr.path("fuse"))
 			defer end()
-			alarm := time.AfterFunc(5*time.Second, end)
+			alarm := time.AfterFunc(5*time.Second, end) // who waits for an answer gets an error
+			d := tr.open(opt)
+			wantMount(t, d, "fuse")
+			if names, err := d.List(10); err != nil || len(names) != 1 {
+				t.Errorf("List: %q, %v", names, err)
+			}
 			for _, path := range []string{"fuse", "fuse/d", "fuse/d/e"} {
 				_, err := OpenDir(tr.path(path), opt)
 				wantRefused(t, err, tr.path("fuse"), Mount)
 			}
 			if !alarm.Stop() {
-				t.Error("a file system that never answers was asked")
+				t.Error("the file system was asked")
 			}
 		})
 	})
+}
+
+// wantMount checks that every method refuses name, and what is below it.
+func wantMount(t *testing.T, d *Dir, name string) {
+	t.Helper()
+	_, err := d.Lstat(name)
+	wantRefused(t, err, name, Mount)
+	_, err = d.OpenDir(name)
+	wantRefused(t, err, name, Mount)
+	_, _, err = d.ReadFile(name, nil)
+	wantRefused(t, err, name, Mount)
+	_, _, err = d.Readlink(name)
+	wantRefused(t, err, name, Mount)
+	_, _, err = d.ReadFile(name+"/f", nil)
+	wantRefused(t, err, name, Mount)
 }
 
 func TestTheTreeMayLieOnAMount(t *testing.T) {
@@ -156,7 +160,11 @@ func TestOtherErrorsOfOpenat2AreFaults(t *testing.T) {
 // inPrivateMounts gives the thread mounts of its own.
 func inPrivateMounts(t *testing.T) {
 	t.Helper()
-	must(t, unix.Unshare(unix.CLONE_NEWNS))
+	if err := unix.Unshare(unix.CLONE_NEWNS); err == unix.EPERM {
+		t.Skip("this sandbox forbids mounts")
+	} else if err != nil {
+		t.Fatal(err)
+	}
 	must(t, unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
 }
 
@@ -164,7 +172,9 @@ func inPrivateMounts(t *testing.T) {
 func mountFUSE(t *testing.T, dir string) (end func()) {
 	t.Helper()
 	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
-	must(t, err)
+	if err != nil {
+		t.Skipf("this machine has no FUSE: %v", err)
+	}
 	options := fmt.Sprintf("fd=%d,rootmode=40000,user_id=%d,group_id=%d,allow_other", fd, enemy, enemy)
 	must(t, unix.Mount("silent", dir, "fuse", 0, options))
 	return sync.OnceFunc(func() { unix.Close(fd) })

@@ -236,7 +236,7 @@ func TestADirectoryThatChangesIsInFlux(t *testing.T) {
 		tr.enemy("churn")
 		influx := 0
 		deadline := time.Now().Add(time.Minute)
-		for i := 0; i < 300 || influx == 0 && time.Now().Before(deadline); i++ {
+		for i := 0; i < 50 || influx == 0 && time.Now().Before(deadline); i++ {
 			names, err := d.List(1000)
 			switch {
 			case isOneOf(err, InFlux):

@@ -38,7 +38,7 @@ func TestManifestSaysWhatTheFilesAre(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("manifest.json is not what the files are (-files +manifest); run: go generate ./vendor-gate/default\n%s", diff)
+		t.Errorf("manifest.json is not what the files are; run: go generate ./vendor-gate/default\n(-files +manifest):\n%s", diff)
 	}
 	if text, err := want.Marshal(); err != nil || !bytes.Equal(text, read(t, vendored, "manifest.json")) {
 		t.Errorf("manifest.json is written otherwise (%v); run: go generate ./vendor-gate/default", err)
@@ -313,7 +313,8 @@ func TestToolsAreClosed(t *testing.T) {
 			}
 		}
 		for name, p := range tool.Args.Properties {
-			if !slots[name] || !slices.Contains(tool.Args.Required, name) || p.Type != "string" || p.Pattern == "" && p.Enum == nil {
+			required := slices.Contains(tool.Args.Required, name)
+			if !slots[name] || !required || p.Type != "string" || p.Pattern == "" && p.Enum == nil {
 				t.Errorf("%s: argument %s is not a required, bounded string with a slot", tool.Name, name)
 			}
 		}
