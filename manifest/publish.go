@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"gatehouse/internal/durable"
@@ -56,15 +57,22 @@ func (p *Publisher) publish(ctx context.Context, now time.Time) (*Manifest, erro
 	}
 	defer lock.Unlock()
 
-	objects, err := listObjects(p.Export, p.Disk)
+	objects, err := openObjects(p.Export, p.Disk)
 	if err != nil {
 		return nil, err
 	}
-	last := make(chan *Manifest, 1)
-	go func() { last <- p.last(ctx) }()
+	defer objects.close()
+	var previous *Manifest
+	var old *inventory
+	var oldErr error
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		previous = p.last(ctx)
+		old, oldErr = objects.list()
+	})
 	found, err := scan(ctx, p.Source, objects)
-	previous := <-last
-	if err != nil {
+	reading.Wait()
+	if err := errors.Join(err, oldErr); err != nil {
 		return nil, err
 	}
 	m := &Manifest{
@@ -78,11 +86,11 @@ func (p *Publisher) publish(ctx context.Context, now time.Time) (*Manifest, erro
 		Entries:     found.Entries,
 		Refused:     found.Refused,
 	}
-	return m, p.write(m, previous, objects)
+	return m, p.write(m, previous, objects, old)
 }
 
 // write makes m the manifest of the export.
-func (p *Publisher) write(m, previous *Manifest, objects *objects) error {
+func (p *Publisher) write(m, previous *Manifest, objects *objects, old *inventory) error {
 	data, err := m.Marshal()
 	if err != nil {
 		return err
@@ -101,7 +109,7 @@ func (p *Publisher) write(m, previous *Manifest, objects *objects) error {
 	if err := p.Disk.WriteFile(filepath.Join(p.Export, manifestName), data, 0o644); err != nil {
 		return err
 	}
-	return objects.clean(named, before)
+	return objects.clean(old, named, before)
 }
 
 // sequence is the number of the manifest that is written now. A last number from more than an hour ahead was not

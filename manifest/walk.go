@@ -14,7 +14,7 @@ type walker struct {
 	findings
 	ctx     context.Context
 	src     *Source
-	jobs    chan job
+	jobs    chan *batch
 	count   int          // things met that are not excluded
 	listed  int          // names in memory that wait for their turn
 	total   atomic.Int64 // bytes of the files that were met
@@ -26,7 +26,7 @@ type walker struct {
 const entriesReason safefs.Reason = "entries"
 
 func newWalker(ctx context.Context, src *Source) *walker {
-	return &walker{findings: newFindings(), ctx: ctx, src: src, jobs: make(chan job, 64)}
+	return &walker{findings: newFindings(), ctx: ctx, src: src, jobs: make(chan *batch, 8)}
 }
 
 // live walks one live root: a directory, or a single file.
@@ -67,7 +67,11 @@ func (b *branch) singleFile(live Live) error {
 	if !b.admit(live.Name) {
 		return nil
 	}
-	return b.file(dir, live.Name, name, name, &info)
+	files := &batch{dir: dir}
+	if err := b.file(files, live.Name, name, name, &info); err != nil {
+		return err
+	}
+	return b.send(files)
 }
 
 // admit counts path and reports whether it is within the limit on entries. The first path beyond it is refused in the
@@ -107,25 +111,26 @@ func (b *branch) directory(dir *handle, path, rel string) error {
 	info := dir.Info()
 	b.add(path, Dir, &info)
 	b.listed += len(names)
+	files := &batch{dir: dir}
 	for i, name := range names {
 		b.listed--
 		if err := b.ctx.Err(); err != nil || b.full {
 			b.listed -= len(names) - i - 1
 			return err
 		}
-		if err := b.visit(dir, name, path+"/"+name, join(rel, name)); err != nil {
+		if err := b.visit(files, name, path+"/"+name, join(rel, name)); err != nil {
 			return err
 		}
 	}
-	return nil
+	return b.send(files)
 }
 
 // room is how many names may be listed, so that a flood of them costs bounded memory. Names that turn out to be
 // excluded need room too.
 func (b *branch) room() int { return max(0, 2*b.src.Limits.Entries+1000-b.listed) }
 
-// visit looks at one name in dir.
-func (b *branch) visit(dir *handle, name, path, rel string) error {
+// visit looks at one name in the directory of files.
+func (b *branch) visit(files *batch, name, path, rel string) error {
 	if b.excludes.excludes(rel) || !b.admit(path) {
 		return nil
 	}
@@ -133,13 +138,13 @@ func (b *branch) visit(dir *handle, name, path, rel string) error {
 		b.note(path, safefs.Name, err.Error()+"; rename or exclude it")
 		return nil
 	}
-	info, err := dir.Lstat(name)
+	info, err := files.dir.Lstat(name)
 	if err != nil {
 		return b.refuse(path, err)
 	}
 	switch info.Type {
 	case safefs.TypeDir:
-		below, err := dir.OpenDir(name)
+		below, err := files.dir.OpenDir(name)
 		if err != nil {
 			return b.refuse(path, err)
 		}
@@ -147,17 +152,17 @@ func (b *branch) visit(dir *handle, name, path, rel string) error {
 		defer h.release()
 		return b.directory(h, path, rel)
 	case safefs.TypeFile:
-		return b.file(dir, path, name, rel, &info)
+		return b.file(files, path, name, rel, &info)
 	case safefs.TypeSymlink:
-		return b.symlink(dir, path, name)
+		return b.symlink(files.dir, path, name)
 	default:
 		b.note(path, safefs.Special, "it is a FIFO, a socket or a device; remove or exclude it")
 		return nil
 	}
 }
 
-// file gives a file to the workers, if its size is within the limits.
-func (b *branch) file(dir *handle, path, name, rel string, info *safefs.Info) error {
+// file adds a file to a batch, if its size is within the limits. A large one goes to a worker on its own.
+func (b *branch) file(files *batch, path, name, rel string, info *safefs.Info) error {
 	limits := b.src.Limits
 	switch {
 	case info.Size > limits.File:
@@ -174,16 +179,29 @@ func (b *branch) file(dir *handle, path, name, rel string, info *safefs.Info) er
 		}
 		b.large = large
 	}
-	j := job{dir: dir, path: path, name: name, seen: info.Size}
 	if info.Size > smallFile {
-		j.dir, j.name = b.large, rel
+		return b.send(&batch{dir: b.large, files: []job{{name: rel, path: path, seen: info.Size}}})
 	}
-	j.dir.acquire()
+	files.files = append(files.files, job{name: name, path: path, seen: info.Size})
+	if files.size += info.Size; files.size < smallFile && len(files.files) < 32 {
+		return nil
+	}
+	full := *files
+	files.files, files.size = nil, 0
+	return b.send(&full)
+}
+
+// send gives a batch to the workers.
+func (b *branch) send(files *batch) error {
+	if len(files.files) == 0 {
+		return nil
+	}
+	files.dir.acquire()
 	select {
-	case b.jobs <- j:
+	case b.jobs <- files:
 		return nil
 	case <-b.ctx.Done():
-		j.dir.release()
+		files.dir.release()
 		return b.ctx.Err()
 	}
 }

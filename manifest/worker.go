@@ -23,10 +23,16 @@ type keeper interface {
 // smallFile is how many bytes are read into memory as a whole. What has more is streamed.
 const smallFile = 1 << 20
 
+// A batch is some files of one directory. To hand over files one by one would cost more than to read small ones.
+type batch struct {
+	dir   *handle
+	files []job
+	size  int64
+}
+
 // A job is a file to be read.
 type job struct {
-	dir  *handle
-	name string // in dir
+	name string // in the directory of its batch
 	path string
 	seen int64 // its size as the walker saw it, which is part of the total
 }
@@ -40,13 +46,22 @@ type worker struct {
 	buf    []byte
 }
 
-// do does one job, or only ends it if ctx is done.
-func (w *worker) do(ctx context.Context, j job) error {
-	defer j.dir.release()
-	if ctx.Err() != nil {
-		return nil
+// do reads the files of a batch, or as many as ctx lets it.
+func (w *worker) do(ctx context.Context, b *batch) error {
+	defer b.dir.release()
+	for i := range b.files {
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err := w.file(ctx, b.dir, &b.files[i]); err != nil {
+			return err
+		}
 	}
-	c, err := persist(func() (content, error) { return w.read(ctx, &j) })
+	return nil
+}
+
+func (w *worker) file(ctx context.Context, dir *handle, j *job) error {
+	c, err := persist(func() (content, error) { return w.read(ctx, dir, j) })
 	if err == nil && !reserve(w.total, c.info.Size-j.seen, w.limits.Total) {
 		err = &safefs.RefusedError{Name: j.name, Reason: safefs.Size, Hint: tooMuch(w.limits)}
 	}
@@ -65,14 +80,14 @@ type content struct {
 	digest string
 }
 
-func (w *worker) read(ctx context.Context, j *job) (content, error) {
+func (w *worker) read(ctx context.Context, dir *handle, j *job) (content, error) {
 	if j.seen > smallFile {
-		return w.stream(ctx, j)
+		return w.stream(ctx, dir, j)
 	}
 	if w.buf == nil {
 		w.buf = make([]byte, 0, 256<<10)
 	}
-	data, info, err := j.dir.ReadFile(j.name, w.buf)
+	data, info, err := dir.ReadFile(j.name, w.buf)
 	if err != nil {
 		return content{}, grown(err)
 	}
@@ -89,9 +104,9 @@ func (w *worker) read(ctx context.Context, j *job) (content, error) {
 }
 
 // stream reads a large file, and a second time if its content is to be kept.
-func (w *worker) stream(ctx context.Context, j *job) (content, error) {
+func (w *worker) stream(ctx context.Context, dir *handle, j *job) (content, error) {
 	h := sha256.New()
-	info, err := j.dir.CopyFile(&cancellable{ctx, h}, j.name)
+	info, err := dir.CopyFile(&cancellable{ctx, h}, j.name)
 	if err != nil {
 		return content{}, err
 	}
@@ -104,7 +119,7 @@ func (w *worker) stream(ctx context.Context, j *job) (content, error) {
 	}
 	return c, w.keep.keepFrom(c.digest, func(to io.Writer) error {
 		h.Reset()
-		again, err := j.dir.CopyFile(&cancellable{ctx, io.MultiWriter(h, to)}, j.name)
+		again, err := dir.CopyFile(&cancellable{ctx, io.MultiWriter(h, to)}, j.name)
 		if err == nil && (again != info || hexSum(h) != c.digest) {
 			err = inFlux(j.name)
 		}

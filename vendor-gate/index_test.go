@@ -30,7 +30,7 @@ func indexes(t testing.TB) map[string][]byte {
 		"long name": func(g *gitRepo) {
 			g.git("add", "-A")
 			for _, n := range []int{4094, 4095, 4096, 5000} {
-				g.git("update-index", "--add", "--cacheinfo", "100644,"+g.line("hash-object", "-w", "a/x")+","+strings.Repeat("l/", n/2)[1:n]+"n")
+				g.git("update-index", "--add", "--cacheinfo", "100644,"+g.line("hash-object", "-w", "a/x")+","+strings.Repeat("n", n))
 			}
 		},
 		"threads": func(g *gitRepo) {

@@ -115,6 +115,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"agent":     asAgent,
 			"drift":     driftID,
+			"fails":     couldNotTell,
 			"notices":   countNotices,
 			"slackwill": scriptSlack,
 			"publishes": forgePublication,

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -24,7 +25,7 @@ import (
 // setUp gives each script a host: $HOST with live files and an export of the agent's user, a repository of root's, and
 // /etc/gatehouse/warden.yaml, which the script may replace. Notices go to the script's own webhook and Slack.
 func setUp(env *testscript.Env, bin string) error {
-	host, err := os.MkdirTemp("", "gatehouse-host-")
+	host, err := os.MkdirTemp("/dev/shm", "gatehouse-host-") // in memory: every command flushes a file system
 	if err != nil {
 		return err
 	}
@@ -119,6 +120,18 @@ func asAgent(ts *testscript.TestScript, neg bool, args []string) {
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
+}
+
+// couldNotTell runs a command that must exit with 2 and one line of error.
+func couldNotTell(ts *testscript.TestScript, neg bool, args []string) {
+	err := ts.Exec(args[0], args[1:]...)
+	var exit *exec.ExitError
+	if neg || !errors.As(err, &exit) || exit.ExitCode() != 2 {
+		ts.Fatalf("%s: %v, want exit code 2", strings.Join(args, " "), err)
+	}
+	if stderr := ts.ReadFile("stderr"); strings.Count(stderr, "\n") != 1 {
+		ts.Fatalf("not one line of error:\n%s", stderr)
+	}
 }
 
 // driftID sets a variable to the id of the drift that the last command printed.

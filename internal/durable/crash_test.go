@@ -180,6 +180,47 @@ func TestNothingIsDoneUntilItIsFlushed(t *testing.T) {
 	wantFile(t, at("put"), "new", 0o600)
 }
 
+// A directory that its owner may not read can be changed, but not flushed: a name in it may not last.
+func TestNothingIsDoneUntilItsDirectoryIsFlushed(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: it becomes another user")
+	}
+	const user = 12345
+	dir, err := os.MkdirTemp("", "durable-")
+	must(t, err)
+	defer os.RemoveAll(dir)
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for _, name := range []string{"write", "put", "append", "rename", "remove"} {
+		must(t, os.WriteFile(at(name), []byte("old\n"), 0o600))
+		must(t, os.Chown(at(name), user, user))
+	}
+	must(t, os.Chown(dir, user, user))
+	must(t, os.Chmod(dir, 0o300))
+	onOwnThread(t, func(t *testing.T) {
+		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, user, user, user); errno != 0 {
+			t.Fatal(errno)
+		}
+		disk := Disk{}
+		for what, err := range map[string]error{
+			"WriteFile": disk.WriteFile(at("write"), []byte("new"), 0o600),
+			"Append":    disk.Append(at("append"), []byte("new\n"), 0o600),
+			"MkdirAll":  disk.MkdirAll(at("mkdir"), 0o700),
+			"Rename":    disk.Rename(at("rename"), at("renamed")),
+			"Symlink":   disk.Symlink("target", at("symlink")),
+			"Remove":    disk.Remove(at("remove")),
+			"RemoveAll": disk.RemoveAll(at("mkdir")),
+		} {
+			if !errors.Is(err, unix.EACCES) {
+				t.Errorf("%s: got %v, want EACCES", what, err)
+			}
+		}
+		must(t, disk.Put(at("put"), []byte("new"), 0o600))
+	})
+	wantFile(t, at("write"), "new", 0o600) // it already means the new one
+	wantFile(t, at("append"), "old\nnew\n", 0o600)
+	wantNames(t, dir, "append", "put", "renamed", "symlink", "write")
+}
+
 func TestAFullDiskLeavesTheOldFile(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: it mounts a small file system")

@@ -85,7 +85,7 @@ func (d Disk) Append(name string, data []byte, perm fs.FileMode) error {
 }
 
 // MkdirAll makes dir and its missing parents with the permissions perm, whatever the umask is. Directories that are
-// there keep theirs.
+// there keep theirs. Parents may be links to directories, dir may not.
 func (d Disk) MkdirAll(dir string, perm fs.FileMode) error {
 	if info, err := os.Lstat(dir); err == nil {
 		if !info.IsDir() {
@@ -94,7 +94,7 @@ func (d Disk) MkdirAll(dir string, perm fs.FileMode) error {
 		return nil
 	}
 	parent := filepath.Dir(dir)
-	if parent != dir {
+	if info, err := os.Stat(parent); err != nil || !info.IsDir() {
 		if err := d.MkdirAll(parent, perm); err != nil {
 			return err
 		}

@@ -98,12 +98,13 @@ func TestErrorsNameTheFileAndKeepTheCause(t *testing.T) {
 		)
 	}
 	symlink := func(name string) error { return Disk{}.Symlink("target", name) }
+	appendTo := func(name string) error { return Disk{}.Append(name, nil, 0o600) }
 	mkdir := func(name string) error { return Disk{}.MkdirAll(name, 0o700) }
 	tests = append(tests,
 		test{"Symlink in no directory", "missing/f", fs.ErrNotExist, symlink},
 		test{"Symlink over a directory", "full", unix.EEXIST, symlink},
-		test{"Append in no directory", "missing/f", fs.ErrNotExist, func(name string) error { return Disk{}.Append(name, nil, 0o600) }},
-		test{"Append through a link", "link", unix.ELOOP, func(name string) error { return Disk{}.Append(name, nil, 0o600) }},
+		test{"Append in no directory", "missing/f", fs.ErrNotExist, appendTo},
+		test{"Append through a link", "link", unix.ELOOP, appendTo},
 		test{"MkdirAll over a file", "file", unix.ENOTDIR, mkdir},
 		test{"MkdirAll over a link", "link", unix.ENOTDIR, mkdir},
 		test{"MkdirAll in a file", "file/d", unix.ENOTDIR, mkdir},
@@ -164,6 +165,9 @@ func TestMkdirAll(t *testing.T) {
 	steps.want(t, "mkdir "+dir+"/a/b", "mkdir "+dir+"/a/b/c")
 	must(t, steps.disk().MkdirAll(filepath.Join(dir, "a", "b"), 0o777))
 	steps.want(t)
+	must(t, os.Symlink("a/b", filepath.Join(dir, "link")))
+	must(t, steps.disk().MkdirAll(filepath.Join(dir, "link", "d"), 0o755))
+	steps.want(t, "mkdir "+dir+"/link/d")
 }
 
 // Between the look and the step, another process may have been there.

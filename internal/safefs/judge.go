@@ -94,7 +94,8 @@ func judgeAttributes(name string, fd int) error {
 func (o *Options) believes(uid uint32) bool { return uid == 0 || slices.Contains(o.Owners, uid) }
 
 func foreign(name string, i Info) error {
-	return refuse(name, Owner, fmt.Sprintf("it belongs to uid %d, whose files are not believed here; chown or exclude it", i.UID))
+	hint := fmt.Sprintf("it belongs to uid %d, whose files are not believed here; chown or exclude it", i.UID)
+	return refuse(name, Owner, hint)
 }
 
 // wrongType refuses what a person would call by its name, or else for the reason given.

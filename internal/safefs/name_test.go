@@ -9,7 +9,8 @@ import (
 func TestValidName(t *testing.T) {
 	long, deep := strings.Repeat("x", 255), strings.Repeat("d/", 63)+"f"
 	for _, name := range []string{
-		"f", "a/b", "a b", "-rf", ":(top)x", ".git", "...", "..f", "a\nb", "\x1b[2J", "\xff\xfe", "ü", long, long + "/" + long, deep,
+		"f", "a/b", "a b", "-rf", ":(top)x", ".git", "...", "..f", "a\nb", "\x1b[2J", "\xff\xfe",
+		"ü", long, long + "/" + long, deep,
 	} {
 		if err := ValidName(name); err != nil {
 			t.Errorf("ValidName(%q) = %v", name, err)

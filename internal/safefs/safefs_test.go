@@ -258,7 +258,9 @@ func TestReadsWholeFiles(t *testing.T) {
 		for _, size := range []int{0, 1, 4096, chunk - 1, chunk, chunk + 1, 3*chunk + 7, int(opt.MaxFile)} {
 			want := strings.Repeat("0123456789abcde", size/15+1)[:size]
 			tr.file("a/b/f", want)
-			for _, buf := range [][]byte{nil, make([]byte, 10), make([]byte, 0, size), make([]byte, 5, size+5), make([]byte, 2*size)} {
+			for _, buf := range [][]byte{
+				nil, make([]byte, 10), make([]byte, 0, size), make([]byte, 5, size+5), make([]byte, 2*size),
+			} {
 				got, info, err := d.ReadFile("a/b/f", buf)
 				if err != nil || string(got) != want || info.Size != int64(size) {
 					t.Errorf("%d bytes, into %d of %d: read %d, %v", size, len(buf), cap(buf), len(got), err)

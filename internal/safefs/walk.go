@@ -74,7 +74,7 @@ func (o *Options) hold(in place, name string, w way) (place, error) {
 		return place{}, failed("look at", w.full(name), err)
 	}
 	if info.Dev != in.info.Dev && w == toTree {
-		if err := judgeMount(w.full(name), info.Dev); err != nil {
+		if err := judgeMount(w.full(name), fd); err != nil {
 			unix.Close(fd)
 			return place{}, err
 		}
