@@ -155,3 +155,60 @@ func TestAPauseDuringFlapping(t *testing.T) {
 		t.Errorf("%d pending, %v", len(pending), err)
 	}
 }
+
+func TestAfterFlappingThatEndsInQuietTheStateIsTold(t *testing.T) {
+	box := &searchable{mailbox: mailbox{name: "box"}}
+	o := outbox(t, box)
+	now := t0()
+	for range maxAnnouncements / 2 {
+		report(t, o, drift("a"), now)
+		clearSubject(t, o, now)
+	}
+	report(t, o, drift("b"), now)
+	deliver(t, o, now)
+	deliver(t, o, now.Add(30*time.Minute))
+	flapping := box.got[len(box.got)-1].Notices
+	deliver(t, o, now.Add(2*time.Hour))
+	calm := box.got[len(box.got)-1].Notices
+	if len(box.got) != 2 || len(flapping) != 1 || flapping[0].State != Flapping || calm[0].State != Opened || calm[0].ID == flapping[0].ID {
+		t.Errorf("%d messages: %+v", len(box.got), box.got)
+	}
+	if !strings.Contains(flapping[0].Summary, "21 times") {
+		t.Errorf("summary %q", flapping[0].Summary)
+	}
+}
+
+func TestAnnouncementsOfTheFutureDoNotCount(t *testing.T) {
+	box := &mailbox{name: "box"}
+	o := outbox(t, box)
+	for range maxAnnouncements {
+		report(t, o, drift("a"), t0())
+		clearSubject(t, o, t0())
+	}
+	before := t0().Add(-time.Minute)
+	report(t, o, drift("b"), before)
+	deliver(t, o, before)
+	if box.got[0].Notices[0].State != Opened {
+		t.Errorf("%q", box.says())
+	}
+}
+
+func TestPendingSaysSinceWhen(t *testing.T) {
+	box := &mailbox{name: "box"}
+	o := outbox(t, box)
+	report(t, o, drift("a"), t0())
+	deliver(t, o, t0())
+	if pending, err := o.Pending(); err != nil || len(pending) > 0 {
+		t.Errorf("%+v, %v", pending, err)
+	}
+	box.fault = func(int) (bool, error) { return false, later() }
+	for hour, letters := range []string{"ab", "abc", "abcd"} {
+		report(t, o, drift(letters), t0().Add(time.Duration(hour+1)*time.Hour))
+		deliver(t, o, t0().Add(time.Duration(hour+1)*time.Hour))
+	}
+	want := []Pending{{Sink: "box", Record: "drift/claude/live/1", Gate: "claude", Since: t0().Add(time.Hour), Error: "injected"}}
+	got, err := o.Pending()
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+}

@@ -19,6 +19,7 @@ import (
 // error and no commit, the branch, the index and the work tree are as they were. Where it returns both, the commit is
 // there and what should have followed is not: Finish does the rest.
 func (r *Repository) Commit(ctx context.Context, c Change) (commit string, err error) {
+	defer r.objects.close()
 	commit, err = r.commit(ctx, c)
 	if err != nil {
 		err = fmt.Errorf("repository %s: commit gate %q: %w", r.path, c.Gate, err)
@@ -70,6 +71,7 @@ type builder struct {
 	old      fileSet                  // of the gate in the parent
 	known    map[string]plumbing.Hash // blobs of the gate in the parent, by the SHA-256 of their bytes
 	new      map[string]vendoredFile  // of the gate in the commit
+	refresh  *refresh                 // nil in a bare repository
 	who      object.Signature         // the committer
 	commit   plumbing.Hash
 }
@@ -128,9 +130,9 @@ func (b *builder) knownBlobs(ctx context.Context, limit int64) (map[string]plumb
 		if !strings.HasPrefix(name, b.dir()+"/"+filesName+"/") {
 			continue
 		}
-		digest, _, err := b.r.objects.hashBlob(f.id, limit)
+		d, err := b.r.objects.hashBlob(f.id, limit)
 		if err == nil {
-			known[digest] = f.id
+			known[d.sha256] = f.id
 		} else if !errors.Is(err, errTooBig) {
 			return nil, fmt.Errorf("%q: %w", name, err)
 		}
@@ -156,11 +158,10 @@ func (b *builder) check(ctx context.Context) error {
 	if b.r.bare {
 		return nil
 	}
-	f, err := b.r.newRefresh(b.c.Gate, b.old.files, b.new)
-	if err != nil {
+	if b.refresh, err = b.r.newRefresh(b.c.Gate, b.old.files, b.new); err != nil {
 		return err
 	}
-	return f.checkClean()
+	return b.refresh.checkClean()
 }
 
 // write adds the objects that the parent does not have.
@@ -293,12 +294,8 @@ func (b *builder) move(ctx context.Context) (string, error) {
 	if err != nil {
 		return id, err
 	}
-	if !b.r.bare {
-		f, err := b.r.newRefresh(b.c.Gate, b.old.files, b.new)
-		if err != nil {
-			return id, err
-		}
-		if err := f.apply(); err != nil {
+	if b.refresh != nil {
+		if err := b.refresh.apply(); err != nil {
 			return id, err
 		}
 	}

@@ -17,6 +17,7 @@ import (
 // index and the work tree up to the commit where they still are as the commit before had them. It does nothing where
 // nothing was cut short. What is left of another gate's commit is for that gate's Finish, or for the next Commit.
 func (r *Repository) Finish(ctx context.Context, gate string) error {
+	defer r.objects.close()
 	if err := r.finish(ctx, gate); err != nil {
 		return fmt.Errorf("repository %s: finish the commit of gate %q: %w", r.path, gate, err)
 	}

@@ -26,6 +26,7 @@ type LogEntry struct {
 // Log returns the last commits that changed the gate, at most max, the newest first. Where a merge has the gate as one
 // of its parents has it, only that side is followed, as git log does. Until max are found it reads the whole history.
 func (r *Repository) Log(gate string, max int) ([]LogEntry, error) {
+	defer r.objects.close()
 	entries, err := r.log(gate, max)
 	if err != nil {
 		return nil, fmt.Errorf("repository %s: log of gate %q: %w", r.path, gate, err)
@@ -77,6 +78,7 @@ func (r *Repository) log(gate string, max int) ([]LogEntry, error) {
 
 // FindTrailer returns the newest of the last max commits of HEAD that has the trailer.
 func (r *Repository) FindTrailer(key, value string, max int) (commit string, ok bool, err error) {
+	defer r.objects.close()
 	commit, err = r.findTrailer([2]string{key, value}, max)
 	if err != nil {
 		return "", false, fmt.Errorf("repository %s: find the commit with %s: %s: %w", r.path, key, value, err)

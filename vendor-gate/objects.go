@@ -28,13 +28,26 @@ const (
 // objects reads the object store of a repository and of those that it borrows from. Every object that is read to its
 // end has been checked against its name, which go-git does not do.
 type objects struct {
-	git    string
-	stores []*filesystem.ObjectStorage
+	git     string
+	stores  []*filesystem.ObjectStorage
+	digests map[plumbing.Hash]digest // of blobs that have been hashed
+}
+
+type digest struct {
+	sha256 string
+	size   int64
 }
 
 func openObjects(git string) (*objects, error) {
-	o := &objects{git: git}
+	o := &objects{git: git, digests: make(map[plumbing.Hash]digest)}
 	return o, o.add(filepath.Join(git, "objects"), 0)
+}
+
+// close closes the packs. They are opened again when they are needed.
+func (o *objects) close() {
+	for _, store := range o.stores {
+		store.Close()
+	}
 }
 
 // add opens the object directory dir and its alternates. go-git would read relative alternates as something else.
@@ -44,7 +57,7 @@ func (o *objects) add(dir string, depth int) error {
 	}
 	fsys := osfs.New(filepath.Dir(dir))
 	o.stores = append(o.stores, filesystem.NewObjectStorageWithOptions(dotgit.New(fsys), cache.NewObjectLRU(cacheSize),
-		filesystem.Options{LargeObjectThreshold: largeObject}))
+		filesystem.Options{LargeObjectThreshold: largeObject, KeepDescriptors: true}))
 	list, err := os.ReadFile(filepath.Join(dir, "info", "alternates"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -76,6 +89,7 @@ func (o *objects) open(kind plumbing.ObjectType, id plumbing.Hash) (size int64, 
 	if openErr != nil {
 		return 0, nil, openErr
 	}
+	o.close()
 	o.stores = fresh.stores
 	if size, r, err = o.find(kind, id); err != nil {
 		return 0, nil, fmt.Errorf("%s %s: %w", kind, id, err)
@@ -85,10 +99,13 @@ func (o *objects) open(kind plumbing.ObjectType, id plumbing.Hash) (size int64, 
 
 func (o *objects) find(kind plumbing.ObjectType, id plumbing.Hash) (int64, io.ReadCloser, error) {
 	for _, store := range o.stores {
-		if err := store.HasEncodedObject(id); errors.Is(err, plumbing.ErrObjectNotFound) {
-			continue
-		} else if err != nil {
-			return 0, nil, err
+		// Where there are alternates, go-git would go on to look there in its own way.
+		if len(o.stores) > 1 {
+			if err := store.HasEncodedObject(id); errors.Is(err, plumbing.ErrObjectNotFound) {
+				continue
+			} else if err != nil {
+				return 0, nil, err
+			}
 		}
 		encoded, err := store.EncodedObject(kind, id)
 		if err != nil {

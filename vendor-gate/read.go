@@ -28,6 +28,7 @@ type Vendored struct {
 
 // TreeID identifies what commit has of the gate, at the price of a few small reads. It is empty if it has nothing.
 func (r *Repository) TreeID(commit, gate string) (string, error) {
+	defer r.objects.close()
 	e, err := r.gateEntry(r.objects, commit, gate)
 	switch {
 	case err != nil:
@@ -57,6 +58,7 @@ func (r *Repository) gateEntry(o *objects, commit, gate string) (*treeEntry, err
 
 // Read returns what commit has of the gate. Every blob has been read and hashed.
 func (r *Repository) Read(ctx context.Context, commit, gate string, limits manifest.Limits) (*Vendored, error) {
+	defer r.objects.close()
 	v, err := r.read(ctx, r.objects, commit, gate, limits)
 	if err != nil {
 		return nil, fmt.Errorf("repository %s: read %q: %w", r.path, r.vendored+"/"+gate, err)
@@ -102,13 +104,13 @@ func (r *Repository) read(ctx context.Context, o *objects, commit, gate string, 
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", name, err)
 		}
-		digest, size, err := o.hashBlob(f.id, min(limits.File, limits.Total-total))
+		d, err := o.hashBlob(f.id, min(limits.File, limits.Total-total))
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", name, err)
 		}
-		total += size
+		total += d.size
 		v.blobs[path] = f.id
-		files = append(files, gitFile{path, f.mode == modeExecutable, size, digest})
+		files = append(files, gitFile{path, f.mode == modeExecutable, d.size, d.sha256})
 	}
 	if v.Generation, err = merge(gate, files, listed); err != nil {
 		return nil, err
@@ -125,6 +127,7 @@ func (v *Vendored) Open(path string) (io.ReadCloser, error) {
 	if !ok {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
 	}
+	defer v.objects.close() // what is open by now stays so
 	_, r, err := v.objects.open(plumbing.BlobObject, id)
 	return r, err
 }
@@ -155,21 +158,26 @@ func (o *objects) generation(id plumbing.Hash, gate string, limits manifest.Limi
 
 var errTooBig = errors.New("more than the limit")
 
-// hashBlob returns the SHA-256 and the size of a blob of at most limit bytes.
-func (o *objects) hashBlob(id plumbing.Hash, limit int64) (digest string, size int64, err error) {
+// hashBlob returns the SHA-256 and the size of a blob of at most limit bytes. It reads each blob once.
+func (o *objects) hashBlob(id plumbing.Hash, limit int64) (digest, error) {
+	if d, ok := o.digests[id]; ok && d.size <= limit {
+		return d, nil
+	}
 	size, r, err := o.open(plumbing.BlobObject, id)
 	if err != nil {
-		return "", 0, err
+		return digest{}, err
 	}
 	defer r.Close()
 	if size > limit {
-		return "", 0, fmt.Errorf("%d bytes are %w of %d", size, errTooBig, limit)
+		return digest{}, fmt.Errorf("%d bytes are %w of %d", size, errTooBig, limit)
 	}
 	h := sha256.New()
 	if n, err := io.Copy(h, r); err != nil {
-		return "", 0, err
+		return digest{}, err
 	} else if n != size {
-		return "", 0, fmt.Errorf("object %s has %d bytes and says it has %d", id, n, size)
+		return digest{}, fmt.Errorf("object %s has %d bytes and says it has %d", id, n, size)
 	}
-	return hex.EncodeToString(h.Sum(nil)), size, nil
+	d := digest{hex.EncodeToString(h.Sum(nil)), size}
+	o.digests[id] = d
+	return d, nil
 }

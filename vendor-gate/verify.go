@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -26,6 +27,8 @@ func (b *builder) verifyCommit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	defer o.close()
+	o.digests = maps.Clone(b.r.objects.digests) // what the parent has was hashed when it was read
 	id := b.commit.String()
 	c, err := o.commit(id)
 	if err != nil {
