@@ -1,12 +1,12 @@
 package manifest
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"gatehouse/internal/safefs"
 )
@@ -37,25 +37,33 @@ func (e *Export) Manifest(ctx context.Context) (*Manifest, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the export's %s: %w", manifestName, err)
 	}
-	return Parse(data, e.limits)
+	return parse(data, e.limits)
 }
 
 // read reads the manifest, again if it was replaced meanwhile: the file that was open then has changed, or has no name
 // any more.
-func (e *Export) read(ctx context.Context) ([]byte, error) {
+func (e *Export) read(ctx context.Context) (string, error) {
 	for i := 1; ; i++ {
-		var data bytes.Buffer
-		limit := e.limits.document()
-		_, err := e.dir.CopyFile(&capped{cancellable{ctx, &data}, limit}, manifestName)
-		switch {
-		case err == nil:
-			return data.Bytes(), nil
-		case errors.Is(err, errLonger):
-			return nil, fmt.Errorf("%w: it has more than %d bytes", ErrInvalid, limit)
-		case i == attempts || !isRefused(err, safefs.InFlux) && !isRefused(err, safefs.Links):
-			return nil, err
+		text, err := e.readOnce(ctx)
+		if i == attempts || !isRefused(err, safefs.InFlux) && !isRefused(err, safefs.Links) {
+			return text, err
 		}
 	}
+}
+
+func (e *Export) readOnce(ctx context.Context) (string, error) {
+	limit := e.limits.document()
+	info, err := e.dir.Lstat(manifestName)
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	text.Grow(int(min(info.Size, limit)))
+	_, err = e.dir.CopyFile(&capped{cancellable{ctx, &text}, limit}, manifestName)
+	if errors.Is(err, errLonger) {
+		err = fmt.Errorf("%w: it has more than %d bytes", ErrInvalid, limit)
+	}
+	return text.String(), err
 }
 
 // ReadObject writes to w the content with the given digest and size. Only when it returns nil, what w got is that

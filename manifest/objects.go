@@ -72,64 +72,67 @@ func (o *objects) put(digest string, write func(name string) error) error {
 	return write(name)
 }
 
-// An inventory is what a publisher may remove from an export.
+// An inventory is what there is of its publisher's in an export.
 type inventory struct {
-	digests    []string // of objects
-	unfinished []string // names of files
+	objects    [256][]string // names of files by their directory
+	unfinished []string      // paths of files that an earlier run did not finish
 }
 
-// list lists the objects, and what an earlier run left unfinished.
+// list lists an export.
 func (o *objects) list() (*inventory, error) {
 	inv := new(inventory)
-	if err := inv.add(o.export, ""); err != nil {
+	if _, err := inv.names(o.export); err != nil {
 		return nil, err
 	}
-	for i := range 256 {
-		prefix := fmt.Sprintf("%02x", i)
-		if err := inv.add(filepath.Join(o.dir.Name(), prefix), prefix); err != nil {
+	for i := range inv.objects {
+		var err error
+		if inv.objects[i], err = inv.names(filepath.Join(o.dir.Name(), prefix(i))); err != nil {
 			return nil, err
 		}
 	}
 	return inv, nil
 }
 
-func (inv *inventory) add(dir, prefix string) error {
+// names lists a directory, and notes the unfinished files in it.
+func (inv *inventory) names(dir string) ([]string, error) {
 	f, err := os.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer f.Close()
-	entries, err := f.ReadDir(-1)
-	for _, e := range entries {
-		switch name := e.Name(); {
-		case !e.Type().IsRegular():
-		case validDigest(prefix+name) == nil:
-			inv.digests = append(inv.digests, prefix+name)
-		case durable.IsTemp(name):
+	names, err := f.Readdirnames(-1)
+	for _, name := range names {
+		if durable.IsTemp(name) {
 			inv.unfinished = append(inv.unfinished, filepath.Join(dir, name))
 		}
 	}
-	return err
+	return names, err
 }
+
+func prefix(i int) string { return fmt.Sprintf("%02x", i) }
 
 // maxRemoved bounds what one run removes. What is left goes next time.
 const maxRemoved = 10_000
 
-// clean removes those of the objects in inv that are in none of the sets, and the unfinished files. It touches nothing
-// else, whatever lies there.
+// clean removes the objects that are in inv and in none of the sets, and the unfinished files. It touches nothing else,
+// whatever lies there.
 func (o *objects) clean(inv *inventory, sets ...map[string]bool) error {
 	unwanted := inv.unfinished
-	for _, digest := range inv.digests {
-		if !inAny(sets, digest) {
-			unwanted = append(unwanted, o.name(digest))
+	for i, names := range inv.objects {
+		for _, name := range names {
+			if digest := prefix(i) + name; !inAny(sets, digest) && validDigest(digest) == nil {
+				unwanted = append(unwanted, o.name(digest))
+			}
 		}
 	}
 	for _, name := range unwanted[:min(len(unwanted), maxRemoved)] {
-		err := o.disk.Do("remove", name, func() error { return os.Remove(name) })
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if err := o.disk.Do("remove", name, func() error { return os.Remove(name) }); err != nil {
 			return fmt.Errorf("remove old objects: %w", err)
 		}
 	}

@@ -19,7 +19,9 @@ var ErrInvalid = errors.New("not valid")
 
 // Parse reads a manifest and believes nothing: whatever a publisher of ours would not have written is an error that
 // names the key and the place. What it returns is safe to act on, as far as names, sizes and structure go.
-func Parse(data []byte, limits Limits) (*Manifest, error) {
+func Parse(data []byte, limits Limits) (*Manifest, error) { return parse(string(data), limits) }
+
+func parse(data string, limits Limits) (*Manifest, error) {
 	s := newScanner(data, limits.document())
 	m := s.manifest(limits)
 	if err := s.end(); err != nil {
@@ -30,7 +32,7 @@ func Parse(data []byte, limits Limits) (*Manifest, error) {
 
 // ParseGeneration reads the manifest.json of a generation as strictly as Parse does.
 func ParseGeneration(data []byte, limits Limits) (*Generation, error) {
-	s := newScanner(data, limits.document())
+	s := newScanner(string(data), limits.document())
 	g := s.generation(limits)
 	if err := s.end(); err != nil {
 		return nil, fmt.Errorf("generation is %w: %w", ErrInvalid, err)

@@ -284,7 +284,7 @@ func TestParseAgreesWithEncodingJSON(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := newScanner(data, 1<<20)
+		s := newScanner(string(data), 1<<20)
 		var got string
 		for key := range s.object(&refusalShape) {
 			if value := s.text(1000); key == "path" {

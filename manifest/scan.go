@@ -94,9 +94,9 @@ func newFindings() findings { return findings{entries: []Entry{}, refused: []Ref
 // refuse notes why path is no entry. It returns err itself where that is no refusal but a fault. What is gone is
 // nothing to note: it was removed before it was looked at.
 func (f *findings) refuse(path string, err error) error {
-	var refused *safefs.RefusedError
+	refused, ok := errors.AsType[*safefs.RefusedError](err)
 	switch {
-	case !errors.As(err, &refused):
+	case !ok:
 		return err
 	case refused.Reason != safefs.Missing:
 		f.note(path, refused.Reason, refused.Hint)
@@ -153,6 +153,6 @@ func persist[T any](try func() (T, error)) (T, error) {
 }
 
 func isRefused(err error, reason safefs.Reason) bool {
-	var refused *safefs.RefusedError
-	return errors.As(err, &refused) && refused.Reason == reason
+	refused, ok := errors.AsType[*safefs.RefusedError](err)
+	return ok && refused.Reason == reason
 }

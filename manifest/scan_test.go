@@ -310,6 +310,48 @@ func TestScanKeepsToTheLimits(t *testing.T) {
 	}
 }
 
+// TestScanLeavesNothingOut compares scans of one tree with all limits on entries.
+func TestScanLeavesNothingOut(t *testing.T) {
+	live := filepath.Join(t.TempDir(), "live")
+	files := tree{}
+	for i := range 40 {
+		files[fmt.Sprintf("d%d/f%d", i%3, i)] = strings.Repeat("x", i)
+		files[fmt.Sprintf("d%d/sub/f%d", i%5, i)] = "y"
+		files[fmt.Sprintf("f%d", i)] = "z"
+	}
+	plant(t, live, files)
+	must(t, unix.Mkfifo(filepath.Join(live, "d1/fifo"), 0o644))
+	src := testSource(live)
+	all, err := Scan(t.Context(), src)
+	must(t, err)
+	for n := range len(all.Entries) + 2 {
+		src.Limits.Entries = n
+		got, err := Scan(t.Context(), src)
+		must(t, err)
+		found := make(map[string]bool)
+		for _, e := range got.Entries {
+			found[e.Path] = true
+		}
+		covered := func(path string) bool {
+			return slices.ContainsFunc(got.Refused, func(r Refusal) bool {
+				// What a scan meets after the first path that is too many is one of those that follow it.
+				return r.Path == path || strings.HasPrefix(r.Reason, "entries: ") && !visitedBefore(path, r.Path)
+			})
+		}
+		for _, e := range all.Entries {
+			if !found[e.Path] && !covered(e.Path) {
+				t.Errorf("limit %d: %s is left out; refused: %v", n, e.Path, got.Refused)
+			}
+		}
+		if len(got.Entries)+len(got.Refused) > n+1 {
+			t.Errorf("limit %d: %d entries and %d refused", n, len(got.Entries), len(got.Refused))
+		}
+	}
+}
+
+// visitedBefore reports whether a scan comes by path a before it comes by b: part by part, parents first.
+func visitedBefore(a, b string) bool { return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/")) < 0 }
+
 func TestScanOfAFloodOfNames(t *testing.T) {
 	live := filepath.Join(t.TempDir(), "live")
 	plant(t, live, tree{"gate.yaml": "", "z": ""})

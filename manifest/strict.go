@@ -31,13 +31,13 @@ type shape struct {
 }
 
 // newScanner takes a document of at most limit bytes.
-func newScanner(data []byte, limit int64) *scanner {
+func newScanner(data string, limit int64) *scanner {
 	s := new(scanner)
 	if int64(len(data)) > limit {
 		s.err = fmt.Errorf("%d bytes are more than its limit of %d", len(data), limit)
 		return s
 	}
-	s.data = string(data)
+	s.data = data
 	if !utf8.ValidString(s.data) {
 		s.failAt(invalidAt(s.data), "not UTF-8")
 	}

@@ -16,7 +16,7 @@ type walker struct {
 	src     *Source
 	jobs    chan *batch
 	count   int          // things met that are not excluded
-	listed  int          // names in memory that wait for their turn
+	listed  int          // names in memory
 	total   atomic.Int64 // bytes of the files that were met
 	full    bool         // the limit on entries is reached
 	partial bool         // something was not looked at for that limit, or for the one on names
@@ -35,7 +35,7 @@ func (w *walker) live(live Live, excludes matcher) error {
 		w.note(live.Name, entriesReason, tooMany(w.src.Limits))
 		return nil
 	}
-	b := &branch{walker: w, excludes: excludes, root: live.Root}
+	b := &branch{walker: w, name: live.Name, excludes: excludes, root: live.Root}
 	defer b.close()
 	dir, err := b.open(smallFile)
 	if isRefused(err, safefs.NotDirectory) {
@@ -48,7 +48,7 @@ func (w *walker) live(live Live, excludes matcher) error {
 	if !w.admit(live.Name) {
 		return nil
 	}
-	return b.directory(dir, live.Name, "")
+	return b.directory(dir, live.Name)
 }
 
 // singleFile is live for a root that is no directory.
@@ -91,13 +91,14 @@ func (w *walker) admit(path string) bool {
 // A branch is one live root while it is walked.
 type branch struct {
 	*walker
+	name     string
 	excludes matcher
 	root     string  // path of the directory that is open
 	large    *handle // the same, open for files above smallFile; nil until there is one
 }
 
-// directory adds the open directory dir, whose path below the live root is rel, and all that is in it.
-func (b *branch) directory(dir *handle, path, rel string) error {
+// directory adds the open directory dir and all that is in it.
+func (b *branch) directory(dir *handle, path string) error {
 	names, err := persist(func() ([]string, error) { return dir.List(b.room()) })
 	if isRefused(err, safefs.Size) {
 		b.partial = true
@@ -111,14 +112,16 @@ func (b *branch) directory(dir *handle, path, rel string) error {
 	info := dir.Info()
 	b.add(path, Dir, &info)
 	b.listed += len(names)
+	defer func() { b.listed -= len(names) }()
 	files := &batch{dir: dir}
-	for i, name := range names {
-		b.listed--
-		if err := b.ctx.Err(); err != nil || b.full {
-			b.listed -= len(names) - i - 1
+	for _, name := range names {
+		if b.full {
+			break
+		}
+		if err := b.ctx.Err(); err != nil {
 			return err
 		}
-		if err := b.visit(files, name, path+"/"+name, join(rel, name)); err != nil {
+		if err := b.visit(files, name, path+"/"+name); err != nil {
 			return err
 		}
 	}
@@ -130,7 +133,8 @@ func (b *branch) directory(dir *handle, path, rel string) error {
 func (b *branch) room() int { return max(0, 2*b.src.Limits.Entries+1000-b.listed) }
 
 // visit looks at one name in the directory of files.
-func (b *branch) visit(files *batch, name, path, rel string) error {
+func (b *branch) visit(files *batch, name, path string) error {
+	rel := path[len(b.name)+1:]
 	if b.excludes.excludes(rel) || !b.admit(path) {
 		return nil
 	}
@@ -150,7 +154,7 @@ func (b *branch) visit(files *batch, name, path, rel string) error {
 		}
 		h := newHandle(below)
 		defer h.release()
-		return b.directory(h, path, rel)
+		return b.directory(h, path)
 	case safefs.TypeFile:
 		return b.file(files, path, name, rel, &info)
 	case safefs.TypeSymlink:
@@ -273,11 +277,4 @@ func (h *handle) release() {
 	if h.users.Add(-1) == 0 {
 		h.Close()
 	}
-}
-
-func join(dir, name string) string {
-	if dir == "" {
-		return name
-	}
-	return dir + "/" + name
 }

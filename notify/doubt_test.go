@@ -212,3 +212,20 @@ func TestPendingSaysSinceWhen(t *testing.T) {
 		t.Error(diff, err)
 	}
 }
+
+func TestADoubtfulFlappingNoticeIsNotAddedToItself(t *testing.T) {
+	box := &mailbox{name: "box", fault: func(int) (bool, error) { return false, later() }}
+	o := outbox(t, box)
+	for i := range 5 {
+		for range maxAnnouncements {
+			report(t, o, drift("a"), t0())
+			clearSubject(t, o, t0())
+		}
+		deliver(t, o, t0().Add(time.Duration(i)*time.Minute))
+	}
+	box.fault = nil
+	deliver(t, o, t0().Add(10*time.Minute))
+	if diff := cmp.Diff([]string{"flapping:"}, box.says()); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -3,6 +3,7 @@ package notify
 import (
 	"bytes"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -265,51 +266,72 @@ func TestNothingUnsentIsPruned(t *testing.T) {
 }
 
 func TestADamagedRecordIsSetAsideAndItsSubjectOpensAnew(t *testing.T) {
+	record := func(change func(*Record)) []byte {
+		r, _ := plan(nil, drift("a"), t0())
+		change(r)
+		data, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sealed(t, data)
+	}
 	for name, damage := range map[string]func([]byte) []byte{
-		"cut short": func(b []byte) []byte { return b[:len(b)/2] },
-		"empty":     func([]byte) []byte { return nil },
-		"zeros":     func(b []byte) []byte { return make([]byte, len(b)) },
-		"flipped":   func(b []byte) []byte { b[len(b)/2] ^= 4; return b },
-		"foreign":   func([]byte) []byte { return sealed(t, []byte(`{"kind":"drift"}`)) },
-		"no record": func([]byte) []byte { return sealed(t, []byte("[]")) },
+		"cut short":       func(b []byte) []byte { return b[:len(b)/2] },
+		"empty":           func([]byte) []byte { return nil },
+		"zeros":           func(b []byte) []byte { return make([]byte, len(b)) },
+		"flipped":         func(b []byte) []byte { b[len(b)/2] ^= 4; return b },
+		"no record":       func([]byte) []byte { return sealed(t, []byte("[]")) },
+		"another's":       func([]byte) []byte { return record(func(r *Record) { r.Gate = "other" }) },
+		"without sinks":   func([]byte) []byte { return record(func(r *Record) { r.Sinks = nil }) },
+		"short of a list": func([]byte) []byte { return record(func(r *Record) { r.Introduced = nil }) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			box := &mailbox{name: "box"}
-			o := outbox(t, box)
-			other := drift("x")
-			other.Gate = "codex"
-			report(t, o, drift("a"), t0())
-			report(t, o, other, t0())
-			deliver(t, o, t0())
-			file := filepath.Join(o.Dir, "drift+claude+live+1.json")
-			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(file, damage(data), 0o600); err != nil {
-				t.Fatal(err)
-			}
-
-			open, err := o.Open("")
-			if !errors.Is(err, durable.ErrCorrupt) || !strings.Contains(err.Error(), file) || len(open) != 1 {
-				t.Errorf("Open lists %d records, error %v", len(open), err)
-			}
-			if err := o.Clear("drift", "codex", "live", "accepted", t0()); err != nil {
-				t.Error(err)
-			}
-			report(t, o, drift("a"), t0())
-			d := deliver(t, o, t0())
-			if len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], ".corrupt-drift+claude+live+1.json") {
-				t.Errorf("warnings %q", d.Warnings)
-			}
-			got := box.got[len(box.got)-1].Notices
-			if len(got) != 2 || got[0].ID != "drift/claude/live/2#1" || got[1].State != Closed {
-				t.Errorf("the next message: %+v", got)
-			}
-			if d := deliver(t, o, t0()); len(d.Warnings) != 1 {
-				t.Errorf("the warning does not last: %q", d.Warnings)
-			}
-		})
+		for _, first := range []string{"report", "deliver"} {
+			t.Run(name+", then "+first, func(t *testing.T) {
+				box := &mailbox{name: "box"}
+				o := outbox(t, box)
+				other := drift("x")
+				other.Gate = "codex"
+				report(t, o, drift("a"), t0())
+				report(t, o, other, t0())
+				deliver(t, o, t0())
+				file := filepath.Join(o.Dir, "drift+claude+live+1.json")
+				data, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(file, damage(data), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				open, err := o.Open("")
+				if !errors.Is(err, durable.ErrCorrupt) || !strings.Contains(err.Error(), file) || len(open) != 1 {
+					t.Errorf("Open lists %d records, error %v", len(open), err)
+				}
+				if first == "deliver" {
+					if d := deliver(t, o, t0()); len(d.Warnings) != 1 || len(box.got) != 1 {
+						t.Errorf("warnings %q, %d messages", d.Warnings, len(box.got))
+					}
+				}
+				report(t, o, drift("a"), t0())
+				if err := o.Clear("drift", "codex", "live", "accepted", t0()); err != nil {
+					t.Error(err)
+				}
+				for range 2 { // the warning lasts
+					if d := deliver(t, o, t0()); len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], o.Dir+"/.corrupt-drift+claude+live+1.json") {
+						t.Errorf("warnings %q", d.Warnings)
+					}
+				}
+				got := box.got[len(box.got)-1].Notices
+				if len(box.got) != 2 || got[0].ID != "drift/claude/live/2#1" || got[1].State != Closed {
+					t.Errorf("%d messages, the last: %+v", len(box.got), got)
+				}
+				if err := os.Remove(o.Dir + "/.corrupt-drift+claude+live+1.json"); err != nil {
+					t.Error(err)
+				}
+				if d := deliver(t, o, t0()); len(d.Warnings) != 0 {
+					t.Errorf("warnings after the file is gone: %q", d.Warnings)
+				}
+			})
+		}
 	}
 }
 

@@ -55,8 +55,8 @@ func (o *Outbox) open(file string) (*Record, error) {
 	return r, nil
 }
 
-// last returns the newest record of a subject, or nil. A corrupt one is set aside, and what comes back for it is a
-// record that is over and of which nothing is known but the number.
+// last returns the newest record of a subject, or nil. What comes back for a corrupt one is a record that is over and of
+// which nothing is known but the number.
 func (o *Outbox) last(kind, gate, subject string) (*Record, error) {
 	names, err := o.names()
 	if err != nil {
@@ -72,15 +72,12 @@ func (o *Outbox) last(kind, gate, subject string) (*Record, error) {
 			newest, lost.Episode = name, episode
 		}
 	}
-	switch {
-	case newest == "":
+	if newest == "" {
 		return nil, nil
-	case strings.HasPrefix(newest, corruptPrefix):
-		return lost, nil
 	}
 	r, err := o.open(filepath.Join(o.Dir, newest))
 	if errors.Is(err, durable.ErrCorrupt) {
-		return lost, o.setAside(newest)
+		return lost, nil
 	}
 	return r, err
 }

@@ -50,14 +50,10 @@ func (w *Warden) Accept(ctx context.Context, g Gate, fingerprint string, d Decis
 		if err := w.writeGeneration(ctx, g, next, content); err != nil {
 			return err
 		}
-		parent, err := w.Repository.Head()
-		if err != nil {
-			return err
-		}
 		in := newIntent("accept", g, d, now)
 		in.Fingerprint, in.Tree, in.Replaces = fingerprint, next.Tree, tree(f.accepted)
 		commit, err = w.carryOut(ctx, g, s, in, vendorgate.Change{
-			Gate: g.Name, Parent: parent, Generation: next, Content: content, When: now,
+			Gate: g.Name, Parent: f.at, Generation: next, Content: content, When: now,
 			Subject: fmt.Sprintf("vendor-gate: accept %s of gate %s", DriftID(fingerprint), g.Name),
 			Body:    commitBody(d.Why, report.Changes),
 		})
@@ -168,7 +164,7 @@ func (w *Warden) afterwards(ctx context.Context, g Gate, pass *Pass, why string)
 			return err
 		}
 	}
-	report, err := w.pass(ctx, g)
+	report, err := w.pass(ctx, g, 1)
 	if err != nil {
 		return err
 	}

@@ -118,7 +118,7 @@ func (w *Warden) Reject(ctx context.Context, g Gate, fingerprint string, d Decis
 		if err != nil {
 			return err
 		}
-		report, err := w.pass(ctx, g)
+		report, err := w.pass(ctx, g, 1)
 		if err != nil {
 			return err
 		}

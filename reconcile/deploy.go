@@ -28,7 +28,7 @@ func (w *Warden) Deploy(ctx context.Context, g Gate, d Decision) (*Pass, error) 
 			return err
 		}
 		switch {
-		case vendored.Generation == nil:
+		case vendored.TreeID == "":
 			return fmt.Errorf("deploy gate %s: git has nothing for it at HEAD", g.Name)
 		case vendored.Generation.Tree == old:
 			return w.afterwards(ctx, g, pass, "")
@@ -56,6 +56,10 @@ func (w *Warden) Rollback(ctx context.Context, g Gate, to string, d Decision) (c
 		if err != nil {
 			return err
 		}
+		parent, err := w.Repository.Head()
+		if err != nil {
+			return err
+		}
 		log, err := w.Repository.Log(g.Name, 1000)
 		if err != nil {
 			return err
@@ -68,15 +72,11 @@ func (w *Warden) Rollback(ctx context.Context, g Gate, to string, d Decision) (c
 		if err != nil {
 			return err
 		}
-		if vendored.Generation == nil {
+		if vendored.TreeID == "" {
 			return fmt.Errorf("roll back gate %s: it has no files in commit %.12s", g.Name, target)
 		}
 		next := vendored.Generation
 		if err := w.writeGeneration(ctx, g, next, vendoredContent(vendored)); err != nil {
-			return err
-		}
-		parent, err := w.Repository.Head()
-		if err != nil {
 			return err
 		}
 		in := newIntent("rollback", g, d, w.Now().UTC())

@@ -74,6 +74,9 @@ func (w *Warden) settle(ctx context.Context, g Gate, s *state) (commit string, e
 	if err != nil || in == nil {
 		return "", err
 	}
+	if w.Repository == nil {
+		return "", w.RepositoryErr
+	}
 	commit, found, err := w.Repository.FindTrailer(trailerID, in.ID, 1000)
 	if err != nil {
 		return "", fmt.Errorf("look for the commit of an acceptance that was cut short: %w", err)
@@ -90,8 +93,9 @@ func (w *Warden) settle(ctx context.Context, g Gate, s *state) (commit string, e
 // putInForce makes the generation of in the accepted one. Every step may be done again.
 func (w *Warden) putInForce(g Gate, s *state, in *intent, commit string) error {
 	s.Vendored = vendoredTree{}
-	if in.Action != "accept" {
-		s.Replaced = replacement{Tree: in.Replaces, By: in.Tree, At: in.At}
+	s.Replaced = replacement{Tree: in.Replaces, By: in.Tree, At: in.At}
+	if in.Action == "accept" {
+		s.Replaced = replacement{} // live is the new state already
 	}
 	if err := w.saveState(s); err != nil {
 		return err

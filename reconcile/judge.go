@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"gatehouse/manifest"
+	vendorgate "gatehouse/vendor-gate"
 )
 
 // facts is what one look at a gate found. A nil generation stands for none.
 type facts struct {
 	accepted *manifest.Generation // root's own copy
-	head     *manifest.Generation // vendored in git
+	at       vendorgate.Head      // where the repository stood
+	head     *manifest.Generation // vendored there
 	claim    *manifest.Manifest   // what the publisher says; nil with claimErr
 	claimErr error
 	export   string             // the directory that the claim is from

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"gatehouse/manifest"
+	vendorgate "gatehouse/vendor-gate"
 )
 
 // observe gathers the facts of one gate. An error means that something of ours could not be read; what is wrong with
@@ -24,7 +25,7 @@ func (w *Warden) observe(ctx context.Context, g Gate, s *state) (*facts, error) 
 		f.accepted = accepted.Generation
 		defer accepted.Close()
 	}
-	if f.head, err = w.head(ctx, g, s, f.accepted); err != nil {
+	if f.at, f.head, err = w.head(ctx, g, s, f.accepted); err != nil {
 		return nil, err
 	}
 	f.claim, f.digest, f.claimErr = readClaim(ctx, g)
@@ -91,29 +92,29 @@ func (w *Warden) AcceptedTree(g Gate) (string, error) {
 
 func (w *Warden) acceptedLink(gate string) string { return filepath.Join(w.State, "accepted", gate) }
 
-// head returns what HEAD of the repository has for the gate, nil for nothing. Where git's tree is the one that was
-// read before and is what is accepted, it is not read again.
-func (w *Warden) head(ctx context.Context, g Gate, s *state, accepted *manifest.Generation) (*manifest.Generation, error) {
-	at, err := w.Repository.Head()
-	if err != nil {
-		return nil, err
+// head returns where the repository stands and what it has there for the gate, nil for nothing. Where git's tree is
+// the one that was read before and is what is accepted, it is not read again.
+func (w *Warden) head(ctx context.Context, g Gate, s *state, accepted *manifest.Generation) (
+	at vendorgate.Head, head *manifest.Generation, err error) {
+	if w.Repository == nil {
+		return at, nil, w.RepositoryErr
+	}
+	if at, err = w.Repository.Head(); err != nil {
+		return at, nil, err
 	}
 	id, err := w.Repository.TreeID(at.Commit, g.Name)
-	if err != nil {
-		return nil, err
-	}
 	switch {
-	case id == "":
-		return nil, nil
+	case err != nil || id == "":
+		return at, nil, err
 	case accepted != nil && s.Vendored.ID == id && s.Vendored.Tree == accepted.Tree:
-		return accepted, nil
+		return at, accepted, nil
 	}
 	vendored, err := w.Repository.Read(ctx, at.Commit, g.Name, g.Source.Limits)
 	if err != nil {
-		return nil, err
+		return at, nil, err
 	}
 	s.Vendored = vendoredTree{ID: id, Tree: vendored.Generation.Tree}
-	return vendored.Generation, nil
+	return at, vendored.Generation, nil
 }
 
 func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

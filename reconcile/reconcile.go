@@ -50,12 +50,13 @@ type Gate struct {
 
 // A Warden makes passes over gates and carries out what a person decides about them.
 type Warden struct {
-	Host       string
-	State      string // root's own directory
-	Program    string // how warden is called in the commands that reports and notices name
-	Repository *vendorgate.Repository
-	Outbox     *notify.Outbox
-	Disk       durable.Disk
+	Host          string
+	State         string                 // root's own directory
+	Program       string                 // how warden is called in the commands that reports and notices name
+	Repository    *vendorgate.Repository // nil where it cannot be opened, for the reason in RepositoryErr
+	RepositoryErr error
+	Outbox        *notify.Outbox
+	Disk          durable.Disk
 	// Compile turns the files of a policy into the form that the gate reads fast, or says why it cannot. May be nil.
 	Compile func(files func(path string) (io.ReadCloser, error)) ([]byte, error)
 	Now     func() time.Time
@@ -72,8 +73,8 @@ type Pass struct {
 func (w *Warden) Reconcile(ctx context.Context, gates []Gate) (*Pass, error) {
 	pass := new(Pass)
 	err := w.locked(ctx, func() error {
-		for _, g := range gates {
-			report, err := w.pass(ctx, g)
+		for i, g := range gates {
+			report, err := w.pass(ctx, g, len(gates)-i)
 			if err != nil {
 				return err
 			}
@@ -84,25 +85,27 @@ func (w *Warden) Reconcile(ctx context.Context, gates []Gate) (*Pass, error) {
 	return pass, err
 }
 
-// pass looks at one gate. What goes wrong with the gate itself is a report with the result Error; the error is for
-// what must stop the run.
-func (w *Warden) pass(ctx context.Context, g Gate) (*Report, error) {
+// pass looks at one of the gates that are left, in its share of the time. What goes wrong with the gate itself is a
+// report with the result Error; the error is for what must stop the run.
+func (w *Warden) pass(ctx context.Context, g Gate, left int) (*Report, error) {
 	now := w.Now().UTC()
 	s, err := w.loadState(g.Name)
 	if err == nil {
-		var report *Report
-		if report, err = w.look(ctx, g, s, now); err == nil {
-			if err := w.remember(g, s, report, now); err != nil {
+		var seen *looked
+		if seen, err = bounded(ctx, left, func(ctx context.Context) (*looked, error) {
+			fresh := *s // what is stuck must not change what goes on without it
+			report, err := w.look(ctx, g, &fresh, now)
+			return &looked{&fresh, report}, err
+		}); err == nil {
+			if err := w.remember(g, seen.state, seen.report, now); err != nil {
 				return nil, err
 			}
-			return report, nil
+			return seen.report, nil
 		}
-	}
-	if ctx.Err() != nil {
-		err = fmt.Errorf("the pass was not done in time: %w", err)
 	}
 	report := &Report{Gate: g.Name, CheckedAt: now, Since: now, Changes: []manifest.Change{}}
 	report.add(Error, short(err), w.command("warden doctor"))
+	report.Stuck = errors.Is(err, ErrStuck)
 	report.settle()
 	if s != nil {
 		if err := w.remember(g, s, report, now); err != nil {
@@ -112,6 +115,51 @@ func (w *Warden) pass(ctx context.Context, g Gate) (*Report, error) {
 	}
 	return report, w.announce(g, new(state), report, now)
 }
+
+// looked is what one look at a gate came to.
+type looked struct {
+	state  *state
+	report *Report
+}
+
+const (
+	reserve  = 5 * time.Second // of a run's time, for what follows the looks
+	patience = time.Second     // with a look that should have ended
+)
+
+// bounded runs look in its share of the time that ctx leaves, and goes on without it where it is stuck in a system
+// call: that cannot be called back, and the process had better end soon.
+func bounded(ctx context.Context, left int, look func(context.Context) (*looked, error)) (*looked, error) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return look(ctx)
+	}
+	share := max(time.Until(deadline)-reserve, 0) / time.Duration(left)
+	ctx, cancel := context.WithTimeout(ctx, share)
+	defer cancel()
+	type outcome struct {
+		seen *looked
+		err  error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		seen, err := look(ctx)
+		done <- outcome{seen, err}
+	}()
+	tooLong := fmt.Errorf("not done within %v", share.Round(time.Second))
+	select {
+	case o := <-done:
+		if o.err != nil && ctx.Err() != nil {
+			return nil, fmt.Errorf("%w: %w", tooLong, o.err)
+		}
+		return o.seen, o.err
+	case <-time.After(share + patience):
+		return nil, fmt.Errorf("%w: %w", tooLong, ErrStuck)
+	}
+}
+
+// ErrStuck means that something does not answer and that a part of this process waits for it for ever.
+var ErrStuck = errors.New("something in the agent's tree, or a disk, does not answer")
 
 // maxRestarts bounds how often a pass starts over because the export changed under it.
 const maxRestarts = 3

@@ -74,6 +74,7 @@ type builder struct {
 	refresh  *refresh                 // nil in a bare repository
 	who      object.Signature         // the committer
 	commit   plumbing.Hash
+	written  []plumbing.Hash // objects
 }
 
 func (b *builder) dir() string { return b.r.vendored + "/" + b.c.Gate }
@@ -177,6 +178,7 @@ func (b *builder) write(ctx context.Context) error {
 	if b.commit, err = b.writeCommit(ctx, w, root); err != nil {
 		return err
 	}
+	b.written = w.written
 	return b.r.Disk.SyncFS(b.r.git)
 }
 
@@ -302,5 +304,5 @@ func (b *builder) move(ctx context.Context) (string, error) {
 	if err := b.r.Disk.Remove(b.r.own(ownIntent)); err != nil {
 		return id, err
 	}
-	return id, b.verify(ctx)
+	return id, b.confirm(ctx)
 }

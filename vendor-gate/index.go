@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"sort"
@@ -22,8 +23,10 @@ type index struct {
 	time    time.Time   // of its last change, which says which entries git trusts
 	version uint32
 	entries []indexEntry
-	tree    []byte // the extension TREE: which directories are known to be as in a tree
-	undo    []byte // the extension REUC: conflicts that were resolved
+	size    int64           // of the file
+	sum     [sha1.Size]byte // the checksum at its end
+	tree    []byte          // the extension TREE: which directories are known to be as in a tree
+	undo    []byte          // the extension REUC: conflicts that were resolved
 }
 
 // An indexEntry is one entry with its padding.
@@ -47,9 +50,9 @@ const (
 
 var errSplitIndex = errors.New("a split index is not supported; run git update-index --no-split-index")
 
-// readIndex reads the index file name. A missing file is an index without entries. verify also holds the file to the
-// checksum at its end, as is due before its content is given a new one.
-func readIndex(name string, verify bool) (*index, error) {
+// readIndex reads the index file name. A missing file is an index without entries. known is what was read before, or
+// nil; it is taken again if the file still ends in its checksum.
+func readIndex(name string, known *index) (*index, error) {
 	info, err := os.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &index{mode: 0o644, time: time.Now(), version: 2}, nil
@@ -59,11 +62,7 @@ func readIndex(name string, verify bool) (*index, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no regular file", name)
 	}
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return nil, err
-	}
-	x, err := parseIndex(data, verify)
+	x, err := openIndex(name, info.Size(), known)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -71,15 +70,37 @@ func readIndex(name string, verify bool) (*index, error) {
 	return x, nil
 }
 
-func parseIndex(data []byte, verify bool) (*index, error) {
+func openIndex(name string, size int64, known *index) (*index, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var sum [sha1.Size]byte
+	if known != nil && known.size == size && known.sum != sum {
+		if _, err := f.ReadAt(sum[:], size-sha1.Size); err == nil && sum == known.sum {
+			return known, nil
+		}
+	}
+	data := make([]byte, size)
+	if _, err := io.ReadFull(f, data); err != nil {
+		return nil, err
+	}
+	return parseIndex(data)
+}
+
+// parseIndex cuts an index into its pieces. It is held to the checksum at its end, since what is made of it will get a
+// new one.
+func parseIndex(data []byte) (*index, error) {
 	if len(data) < indexHeader+sha1.Size || string(data[:4]) != "DIRC" {
 		return nil, errors.New("not an index of git")
 	}
-	body, sum := data[:len(data)-sha1.Size], data[len(data)-sha1.Size:]
-	if verify && !validChecksum(body, sum) {
+	body, sum := data[:len(data)-sha1.Size], [sha1.Size]byte(data[len(data)-sha1.Size:])
+	x := &index{version: binary.BigEndian.Uint32(body[4:]), size: int64(len(data)), sum: sum}
+	// Zeros are what index.skipHash leaves in the place of the checksum.
+	if sum != sha1.Sum(body) && sum != [sha1.Size]byte{} {
 		return nil, errors.New("its checksum is wrong; git fsck tells more, and rm .git/index && git reset makes a new one")
 	}
-	x := &index{version: binary.BigEndian.Uint32(body[4:])}
 	switch x.version {
 	case 2, 3:
 	case 4:
@@ -99,17 +120,11 @@ func parseIndex(data []byte, verify bool) (*index, error) {
 			return nil, fmt.Errorf("entry %d of %d: %w", i+1, count, err)
 		}
 		if i > 0 && x.entries[i-1].compare(&x.entries[i]) >= 0 {
-			return nil, fmt.Errorf("entry %d: %q is not in order", i, x.entries[i].name)
+			return nil, fmt.Errorf("entry %d of %d: %q is not in order", i+1, count, x.entries[i].name)
 		}
 		rest = rest[n:]
 	}
 	return x, x.extensions(rest)
-}
-
-// validChecksum reports whether sum is that of body. Zeros are what index.skipHash leaves in its place.
-func validChecksum(body, sum []byte) bool {
-	actual := sha1.Sum(body)
-	return bytes.Equal(sum, actual[:]) || bytes.Equal(sum, make([]byte, sha1.Size))
 }
 
 // parse reads the entry that data begins with and returns its length.

@@ -20,7 +20,7 @@ import (
 func (x *index) encode(changes map[string][]byte) ([]byte, error) {
 	order := slices.Sorted(maps.Keys(changes))
 	var b bytes.Buffer
-	b.Grow(x.size() + 128*len(order))
+	b.Grow(int(x.size) + 256*len(order))
 	b.WriteString("DIRC")
 	b.Write(binary.BigEndian.AppendUint32(nil, x.version))
 	b.Write(make([]byte, 4)) // the number of entries
@@ -60,14 +60,6 @@ func (x *index) encode(changes map[string][]byte) ([]byte, error) {
 	sum := sha1.Sum(b.Bytes())
 	b.Write(sum[:])
 	return b.Bytes(), nil
-}
-
-func (x *index) size() int {
-	n := indexHeader + sha1.Size + 16 + len(x.tree) + len(x.undo)
-	for i := range x.entries {
-		n += len(x.entries[i].raw)
-	}
-	return n
 }
 
 func writeExtension(b *bytes.Buffer, name string, body []byte) {

@@ -70,7 +70,7 @@ func indexes(t testing.TB) map[string][]byte {
 func TestIndexIsCopiedByteForByte(t *testing.T) {
 	all := indexes(t)
 	for name, data := range all {
-		x, err := parseIndex(data, true)
+		x, err := parseIndex(data)
 		if name == "version 4" || name == "split" || name == "sparse" {
 			if err == nil {
 				t.Errorf("%s: no error", name)
@@ -99,7 +99,7 @@ func TestIndexIsCopiedByteForByte(t *testing.T) {
 func TestGitReadsASplicedIndex(t *testing.T) {
 	blob := plumbing.NewHash("e69de29bb2d1d6434b8b29ae775ad8c2e48c5391")
 	for name, data := range indexes(t) {
-		x, err := parseIndex(data, true)
+		x, err := parseIndex(data)
 		if err != nil {
 			continue
 		}
@@ -161,7 +161,7 @@ func TestCachedTreesStayTrue(t *testing.T) {
 	g.commitAll("x")
 	for _, c := range []content{first, second, {}, {"policy/rules/a.yaml/x": "x"}, first} {
 		g.accept(c)
-		x, err := readIndex(filepath.Join(g.path, ".git/index"), true)
+		x, err := readIndex(filepath.Join(g.path, ".git/index"), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -227,7 +227,11 @@ func FuzzIndex(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		x, err := parseIndex(data, false)
+		// Nearly everything has a wrong checksum; zeros pass for a right one.
+		if len(data) > 20 {
+			data = append(data[:len(data)-20:len(data)-20], make([]byte, 20)...)
+		}
+		x, err := parseIndex(data)
 		if err != nil {
 			return
 		}
@@ -237,7 +241,7 @@ func FuzzIndex(f *testing.F) {
 		if err != nil {
 			return
 		}
-		y, err := parseIndex(spliced, true)
+		y, err := parseIndex(spliced)
 		if err != nil {
 			t.Fatalf("what was written cannot be read: %v", err)
 		}
@@ -248,7 +252,7 @@ func FuzzIndex(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		z, err := parseIndex(back, true)
+		z, err := parseIndex(back)
 		if err != nil {
 			t.Fatal(err)
 		}

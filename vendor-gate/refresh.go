@@ -45,7 +45,7 @@ func (r *Repository) newRefresh(gate string, old, new map[string]vendoredFile) (
 	if f.tree, err = r.openWorkTree(); err != nil {
 		return nil, err
 	}
-	f.index, err = readIndex(r.indexPath(), true)
+	f.index, err = readIndex(r.indexPath(), r.index)
 	return f, err
 }
 
@@ -80,8 +80,9 @@ func (f *refresh) dirty() ([]string, error) {
 	for name := range f.new {
 		names[name] = true
 	}
+	defer f.tree.forget()
 	dirty := make(map[string]bool)
-	for name := range names {
+	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if f.indexSide(name) == other {
 			dirty[name] = true
 			continue
@@ -188,6 +189,7 @@ func (f *refresh) same(file vendoredFile, id plumbing.Hash, stat *unix.Stat_t) b
 // apply refreshes the paths that differ between the two commits. It passes over those where it finds somebody's work;
 // a caller that wants none passed over asks dirty first.
 func (f *refresh) apply() error {
+	defer f.tree.forget()
 	entries := make(map[string][]byte)
 	var removed, written []string
 	for name := range f.old {

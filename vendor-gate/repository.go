@@ -25,6 +25,7 @@ type Repository struct {
 	vendored string
 	config   settings
 	objects  *objects
+	index    *index // as it was when the repository was opened
 }
 
 // Open opens the repository at path, whose gates lie in the directory vendored. It refuses what belongs to somebody
@@ -173,7 +174,8 @@ func (r *Repository) checkFormat() error {
 	if r.bare {
 		return nil
 	}
-	return r.checkIndex()
+	r.index, err = readIndex(r.indexPath(), nil)
+	return err
 }
 
 // checkOption refuses the extensions that change what is read from a repository.
@@ -204,10 +206,4 @@ func checkOption(name, value string) error {
 	default:
 		return fmt.Errorf("its extension %q is not known", extension)
 	}
-}
-
-// checkIndex refuses an index that could not be rewritten, before anybody relies on it.
-func (r *Repository) checkIndex() error {
-	_, err := readIndex(r.indexPath(), false)
-	return err
 }

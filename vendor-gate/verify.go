@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -13,22 +14,38 @@ import (
 	"gatehouse/manifest"
 )
 
-// verify reads the commit back from the disk, as somebody would who knows nothing of how it was made, and holds it to
-// what was accepted: the parent's tree but for the gate, and there the generation.
+// verify reads the commit back, as somebody would who knows nothing of how it was made, and holds it to what was
+// accepted: the parent's tree but for the gate, and there the generation. No object that was written has been read
+// before, so all of them come from the disk.
 func (b *builder) verify(ctx context.Context) error {
-	if err := b.verifyCommit(ctx); err != nil {
+	if err := b.verifyCommit(ctx, b.r.objects); err != nil {
 		return fmt.Errorf("commit %s is not what was to be committed: %w", b.commit, err)
 	}
 	return nil
 }
 
-func (b *builder) verifyCommit(ctx context.Context) error {
-	o, err := openObjects(b.r.git)
+// confirm looks once more when the branch has moved: git may have pruned objects that nothing referred to until then.
+func (b *builder) confirm(ctx context.Context) error {
+	missing := false
+	for _, id := range b.written {
+		_, err := os.Lstat(loosePath(filepath.Join(b.r.git, "objects"), id))
+		missing = missing || err != nil
+	}
+	if !missing {
+		return nil
+	}
+	o, err := openObjects(b.r.git) // they may also be in a pack by now
 	if err != nil {
 		return err
 	}
 	defer o.close()
-	o.digests = maps.Clone(b.r.objects.digests) // what the parent has was hashed when it was read
+	if err := b.verifyCommit(ctx, o); err != nil {
+		return fmt.Errorf("commit %s has been made and is damaged; git fsck tells more: %w", b.commit, err)
+	}
+	return nil
+}
+
+func (b *builder) verifyCommit(ctx context.Context, o *objects) error {
 	id := b.commit.String()
 	c, err := o.commit(id)
 	if err != nil {

@@ -24,6 +24,9 @@ type workTree struct {
 	root   string
 	temp   string // a file on the same file system, for what is being written
 	device uint64
+	// The directory that was looked at last stays open, since its neighbours come next.
+	last   string
+	lastFD int
 }
 
 func (r *Repository) openWorkTree() (*workTree, error) {
@@ -31,7 +34,29 @@ func (r *Repository) openWorkTree() (*workTree, error) {
 	if err := unix.Stat(r.git, &stat); err != nil {
 		return nil, fmt.Errorf("stat %s: %w", r.git, err)
 	}
-	return &workTree{r.Disk, r.path, r.own(ownFile), stat.Dev}, nil
+	return &workTree{disk: r.Disk, root: r.path, temp: r.own(ownFile), device: stat.Dev, lastFD: -1}, nil
+}
+
+// forget closes the directory that was looked at last. It must be called before directories change.
+func (w *workTree) forget() {
+	if w.lastFD >= 0 {
+		unix.Close(w.lastFD)
+	}
+	w.last, w.lastFD = "", -1
+}
+
+// lookIn opens a directory that exists. It stays open until the next call.
+func (w *workTree) lookIn(dir string) (int, error) {
+	if w.lastFD >= 0 && w.last == dir {
+		return w.lastFD, nil
+	}
+	w.forget()
+	fd, err := w.openDir(dir, false)
+	if err != nil {
+		return -1, err
+	}
+	w.last, w.lastFD = dir, fd
+	return fd, nil
 }
 
 // A blockedError says that a part of a path is no directory.
@@ -77,11 +102,10 @@ func (w *workTree) openDir(dir string, create bool) (int, error) {
 
 // stat says what is at name. Where nothing is, the error is ENOENT, or a blockedError.
 func (w *workTree) stat(name string) (stat unix.Stat_t, err error) {
-	dir, err := w.openDir(path.Dir(name), false)
+	dir, err := w.lookIn(path.Dir(name))
 	if err != nil {
 		return stat, err
 	}
-	defer unix.Close(dir)
 	if err := unix.Fstatat(dir, path.Base(name), &stat, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return stat, fmt.Errorf("stat %q in the work tree: %w", name, err)
 	}
@@ -90,11 +114,10 @@ func (w *workTree) stat(name string) (stat unix.Stat_t, err error) {
 
 // hash returns the name of the blob that a file's bytes would be.
 func (w *workTree) hash(name string) (plumbing.Hash, error) {
-	dir, err := w.openDir(path.Dir(name), false)
+	dir, err := w.lookIn(path.Dir(name))
 	if err != nil {
 		return plumbing.Hash{}, err
 	}
-	defer unix.Close(dir)
 	fd, err := unix.Openat(dir, path.Base(name), unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return plumbing.Hash{}, fmt.Errorf("open %q in the work tree: %w", name, err)
@@ -143,6 +166,7 @@ func (w *workTree) list(dir string) ([]string, error) {
 
 // write replaces the file name. It is not flushed to the disk.
 func (w *workTree) write(name string, executable bool, modified time.Time, content io.Reader) error {
+	w.forget()
 	return w.disk.Do("checkout", filepath.Join(w.root, name), func() error {
 		if err := os.Remove(w.temp); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
@@ -176,6 +200,7 @@ func (w *workTree) write(name string, executable bool, modified time.Time, conte
 
 // remove removes the file name, and then the directories above it that are empty, up to but not with the directory top.
 func (w *workTree) remove(name, top string) error {
+	w.forget()
 	return w.disk.Do("checkout", filepath.Join(w.root, name), func() error {
 		for flags := 0; name != top; flags = unix.AT_REMOVEDIR {
 			dir, err := w.openDir(path.Dir(name), false)

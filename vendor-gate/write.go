@@ -26,6 +26,8 @@ type objectWriter struct {
 	dry  bool                   // only work out names
 	have map[plumbing.Hash]bool // what the parent commit has, and git will therefore keep
 	zlib *zlib.Writer
+
+	written []plumbing.Hash
 }
 
 // write adds an object of size bytes, which fill writes.
@@ -48,6 +50,7 @@ func (w *objectWriter) write(kind plumbing.ObjectType, size int64, fill func(io.
 		}
 		return place(f.Name(), dir, id)
 	})
+	w.written = append(w.written, id)
 	return id, err
 }
 

@@ -37,7 +37,7 @@ committed stands in git as well: "git log -- vendor-gate".`,
 }
 
 func runHistory(g *globals, opts historyOptions) error {
-	s, err := g.open()
+	s, err := g.openForPass()
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ drift, and send what is new. It never changes a live file and never commits.`,
 }
 
 func runReconcile(ctx context.Context, g *globals, opts reconcileOptions) error {
-	s, err := g.open()
+	s, err := g.openForPass()
 	if err != nil {
 		return err
 	}

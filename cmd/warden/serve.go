@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -33,7 +34,7 @@ for them. A pass that hangs in the kernel ends the service with exit code 2, so 
 const passTimeout = time.Minute
 
 func runServe(ctx context.Context, g *globals) error {
-	s, err := g.open()
+	s, err := g.openForPass()
 	if err != nil {
 		return err
 	}
@@ -49,7 +50,7 @@ func runServe(ctx context.Context, g *globals) error {
 		if ctx.Err() != nil {
 			break
 		}
-		if errors.Is(err, errAbandoned) {
+		if errors.Is(err, errAbandoned) || errors.Is(err, reconcile.ErrStuck) {
 			return err
 		}
 		status := string(result)
@@ -72,7 +73,7 @@ func runServe(ctx context.Context, g *globals) error {
 
 // servePass makes one pass with the configuration as it is now.
 func (g *globals) servePass(ctx context.Context) (reconcile.Result, error) {
-	s, err := g.open()
+	s, err := g.openForPass()
 	if err != nil {
 		return reconcile.Error, err
 	}
@@ -87,6 +88,9 @@ func (g *globals) servePass(ctx context.Context) (reconcile.Result, error) {
 		return reconcile.Error, err
 	}
 	g.printDelivery(pass.Delivery)
+	if slices.ContainsFunc(pass.Reports, func(r reconcile.Report) bool { return r.Stuck }) {
+		return reconcile.Error, reconcile.ErrStuck
+	}
 	return reconcile.Worst(pass.Reports), nil
 }
 

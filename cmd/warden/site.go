@@ -28,14 +28,20 @@ type site struct {
 	users  map[string]uint32 // uid by gate
 }
 
-// open joins the configuration with what does the work. text takes the notices of hosts that configured no other way.
+// open joins the configuration with what does the work.
 func (g *globals) open() (*site, error) {
+	s, err := g.openForPass()
+	if err == nil && s.warden.Repository == nil {
+		return nil, s.warden.RepositoryErr
+	}
+	return s, err
+}
+
+// openForPass is open for passes, which report a repository that cannot be opened as they report all else.
+func (g *globals) openForPass() (*site, error) {
 	c, err := config.Load(g.config)
 	if err != nil {
 		return nil, err
-	}
-	if c.State == "" || c.Repository == "" {
-		return nil, fmt.Errorf("%s: state and repository are needed", g.config)
 	}
 	return newSite(c, g.program(), g.streams, durable.Disk{})
 }
@@ -63,24 +69,27 @@ func newSite(c *config.Config, program string, streams cli.Streams, disk durable
 			Source: manifest.Source{Live: g.Live, Owner: uid, Limits: g.Limits},
 		})
 	}
-	repository, err := vendorgate.Open(c.Repository, c.Vendored)
-	if err := errors.Join(append(errs, err)...); err != nil {
+	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	repository.Disk = disk
+	repository, repositoryErr := vendorgate.Open(c.Repository, c.Vendored)
+	if repositoryErr == nil {
+		repository.Disk = disk
+	}
 	sinks, err := sinksOf(c, streams, disk)
 	if err != nil {
 		return nil, err
 	}
 	s.warden = &reconcile.Warden{
-		Host:       c.Host,
-		State:      c.State,
-		Program:    program,
-		Repository: repository,
-		Outbox:     &notify.Outbox{Dir: filepath.Join(c.State, "notices"), Disk: disk, Host: c.Host, Sinks: sinks},
-		Disk:       disk,
-		Now:        time.Now,
-		LockFor:    10 * time.Second,
+		Host:          c.Host,
+		State:         c.State,
+		Program:       program,
+		Repository:    repository,
+		RepositoryErr: repositoryErr,
+		Outbox:        &notify.Outbox{Dir: filepath.Join(c.State, "notices"), Disk: disk, Host: c.Host, Sinks: sinks},
+		Disk:          disk,
+		Now:           time.Now,
+		LockFor:       10 * time.Second,
 	}
 	return s, nil
 }

@@ -33,7 +33,7 @@ It makes no pass and changes nothing. A last pass that is too long ago is itself
 }
 
 func runStatus(g *globals, opts statusOptions) error {
-	s, err := g.open()
+	s, err := g.openForPass()
 	if err != nil {
 		return err
 	}
