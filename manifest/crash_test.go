@@ -3,6 +3,7 @@ package manifest
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -187,4 +188,60 @@ func noUnfinishedFiles(t *testing.T, dir string) {
 		}
 		return err
 	}))
+}
+
+// TestPublishAndRestoreSurviveBeingKilledAtAnyMoment kills in the middle of steps, where chance has it.
+func TestPublishAndRestoreSurviveBeingKilledAtAnyMoment(t *testing.T) {
+	dir := t.TempDir()
+	live, export, stored := filepath.Join(dir, "live"), filepath.Join(dir, "export"), filepath.Join(dir, "stored")
+	files := tree{}
+	for i := range 40 {
+		files[fmt.Sprintf("d%d/%d", i%7, i)] = strings.Repeat(fmt.Sprint(i), 1+i*100)
+	}
+	plant(t, live, files)
+	generate(t, live, stored)
+	s, err := OpenGeneration(stored, testLimits)
+	must(t, err)
+	defer s.Close()
+	_, err = testPublisher(live, export).Publish(t.Context(), time.Now())
+	must(t, err)
+	killed := 0
+	for round := range 20 {
+		for i := range 40 { // every file changes
+			plant(t, live, tree{fmt.Sprintf("d%d/%d", i%7, i): fmt.Sprint(round, i)})
+		}
+		for _, args := range [][]string{{"publish", live, export, ""}, {"restore", stored, live, ""}} {
+			cmd := command(t, os.Geteuid(), args[0], args[1:]...)
+			must(t, cmd.Start())
+			time.AfterFunc(time.Duration(rand.IntN(40))*time.Millisecond, func() { cmd.Process.Kill() })
+			if isKill(cmd.Wait()) {
+				killed++
+			}
+			readExport(t, export, os.Geteuid())
+			for name, content := range files {
+				data, err := os.ReadFile(filepath.Join(live, name))
+				must(t, err)
+				var i int
+				fmt.Sscanf(name[strings.IndexByte(name, '/')+1:], "%d", &i)
+				if string(data) != content && string(data) != fmt.Sprint(round, i) {
+					t.Fatalf("%s is neither old nor new: %.50q", name, data)
+				}
+			}
+		}
+	}
+	if killed == 0 {
+		t.Error("no run was cut short")
+	}
+	_, err = Restore(t.Context(), durable.Disk{}, s, testSource(live), false)
+	must(t, err)
+	inSync(t, s, testSource(live))
+	for range 2 {
+		_, err = testPublisher(live, export).Publish(t.Context(), time.Now())
+		must(t, err)
+	}
+	m, _ := readExport(t, export, os.Geteuid())
+	if diff := cmp.Diff(digests(m), objectsOf(t, export)); diff != "" {
+		t.Errorf("objects: %s", diff)
+	}
+	noUnfinishedFiles(t, dir)
 }

@@ -21,6 +21,8 @@ type objects struct {
 	dir     *os.File
 	disk    durable.Disk
 	written atomic.Int64
+	// last is when the last manifest was written. What changed in an object since then was not this publisher.
+	last unix.Timespec
 }
 
 // objectName is the path of an object below the directory of the objects.
@@ -36,12 +38,18 @@ func openObjects(export string, disk durable.Disk) (*objects, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &objects{export: export, dir: dir, disk: disk}, nil
+	o := &objects{export: export, dir: dir, disk: disk}
+	var st unix.Stat_t
+	if err := unix.Lstat(filepath.Join(export, manifestName), &st); err == nil {
+		o.last = st.Ctim
+	}
+	return o, nil
 }
 
 func (o *objects) close() error { return o.dir.Close() }
 
-// has judges by the size alone. An object that its reader would refuse for what it is does not count.
+// has judges without reading: by the size, and by whether the object changed since the last manifest was written. One
+// that its reader would refuse for what it is does not count.
 func (o *objects) has(digest string, size int64) (bool, error) {
 	var st unix.Stat_t
 	switch err := unix.Fstatat(int(o.dir.Fd()), objectName(digest), &st, unix.AT_SYMLINK_NOFOLLOW); {
@@ -50,8 +58,10 @@ func (o *objects) has(digest string, size int64) (bool, error) {
 	case err != nil:
 		return false, &fs.PathError{Op: "stat", Path: o.name(digest), Err: err}
 	}
-	return st.Mode&unix.S_IFMT == unix.S_IFREG && st.Size == size && st.Nlink == 1, nil
+	return st.Mode&unix.S_IFMT == unix.S_IFREG && st.Size == size && st.Nlink == 1 && !later(st.Ctim, o.last), nil
 }
+
+func later(a, b unix.Timespec) bool { return a.Sec > b.Sec || a.Sec == b.Sec && a.Nsec > b.Nsec }
 
 func (o *objects) name(digest string) string { return filepath.Join(o.dir.Name(), objectName(digest)) }
 

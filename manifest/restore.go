@@ -49,7 +49,7 @@ type LeftError struct{ Left []Refusal }
 func (e *LeftError) Error() string {
 	const shown = 10
 	var b strings.Builder
-	fmt.Fprintf(&b, "restored but for %d that had to be left alone:", len(e.Left))
+	fmt.Fprintf(&b, "%d cannot be judged and are left alone; remove or exclude them:", len(e.Left))
 	for i, r := range e.Left {
 		if i == shown {
 			fmt.Fprintf(&b, "; and %d more", len(e.Left)-shown)

@@ -350,7 +350,9 @@ func TestScanLeavesNothingOut(t *testing.T) {
 }
 
 // visitedBefore reports whether a scan comes by path a before it comes by b: part by part, parents first.
-func visitedBefore(a, b string) bool { return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/")) < 0 }
+func visitedBefore(a, b string) bool {
+	return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/")) < 0
+}
 
 func TestScanOfAFloodOfNames(t *testing.T) {
 	live := filepath.Join(t.TempDir(), "live")

@@ -121,7 +121,3 @@ func counting(steps *int) durable.Disk {
 }
 
 var errInjected = errors.New("injected")
-
-func contextFor(t *testing.T, d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(t.Context(), d)
-}

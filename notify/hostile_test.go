@@ -27,9 +27,9 @@ func TestHostileNamesAreHarmlessInEverySink(t *testing.T) {
 		e.Changes = append(e.Changes, Change{ID: "id " + quote(name)[:min(20, len(quote(name)))], Text: "added " + name})
 		e.Detail = append(e.Detail, "+"+name)
 	}
-	e.Fingerprint = "f\x1b<!channel>"
+	e.Fingerprint, e.Command = "f\x1b<!channel>", "warden accept\n\x1b[2J<!here>"
 	report(t, o, e, t0())
-	if err := o.Report(Event{Kind: "drift", Gate: "other", Subject: "live", Summary: "x", Command: "warden\nrm"}, t0()); err != nil {
+	if err := o.Report(Event{Kind: "drift", Gate: "other", Subject: "live", Summary: "x"}, t0()); err != nil {
 		t.Fatal(err)
 	}
 	if err := o.Clear("drift", "other", "live", "by <!channel>\n\x1b[2J", t0()); err != nil {
@@ -63,8 +63,8 @@ func TestHostileNamesAreHarmlessInEverySink(t *testing.T) {
 	if strings.ContainsAny(blocks+message.Text, "<>") || strings.Count(blocks, "```")%2 != 0 || strings.Contains(blocks, "escaped?\n") {
 		t.Errorf("slack may see markup in\n%s", blocks)
 	}
-	if strings.Contains(strings.ReplaceAll(blocks, "&lt;", ""), "!channel&gt;") && !strings.Contains(blocks, "&lt;!channel&gt;") {
-		t.Errorf("slack: escaped in part:\n%s", blocks)
+	if !strings.Contains(blocks, "&lt;!channel&gt;") {
+		t.Errorf("slack: the names are not in\n%s", blocks)
 	}
 	var body any
 	if err := json.Unmarshal((*posts)[0].body, &body); err != nil {

@@ -367,6 +367,30 @@ func TestEveryFlippedBitOfARecordIsNoticed(t *testing.T) {
 	}
 }
 
+func TestOddIDsOfChangesStayApart(t *testing.T) {
+	box := &mailbox{name: "box"}
+	o := outbox(t, box)
+	ids := []string{"\xff", "\xfe", "a\n", `"a\n"`, "a\n"}
+	for range 2 {
+		for _, id := range ids {
+			e := drift("")
+			e.Changes = []Change{{ID: id}}
+			report(t, o, e, t0())
+			deliver(t, o, t0())
+		}
+	}
+	if len(box.got) != 2*len(ids) {
+		t.Errorf("%d changes were announced as %q", 2*len(ids), box.says())
+	}
+	e := drift("")
+	for _, id := range append(ids, ids...) {
+		e.Changes = append(e.Changes, Change{ID: id})
+	}
+	if got, err := e.clean(); err != nil || len(got.Changes) != 4 {
+		t.Errorf("four ids became %q, %v", got.Changes, err)
+	}
+}
+
 func TestTheOutboxIsForRootOnly(t *testing.T) {
 	o := outbox(t, &mailbox{name: "box"})
 	report(t, o, drift("a"), t0())

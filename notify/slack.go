@@ -1,10 +1,12 @@
 package notify
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"slices"
@@ -38,7 +40,7 @@ type Slack struct {
 
 // NewSlack returns a sink for one channel.
 func NewSlack(o SlackOptions) *Slack {
-	options := []slack.Option{slack.OptionHTTPClient(httpClient(o.Transport))}
+	options := []slack.Option{slack.OptionHTTPClient(slackClient{httpClient(o.Transport)})}
 	if o.APIURL != "" {
 		options = append(options, slack.OptionAPIURL(strings.TrimRight(o.APIURL, "/")+"/"))
 	}
@@ -70,10 +72,7 @@ func (s *Slack) post(ctx context.Context, m Message, blocks ...slack.MsgOption) 
 			"id": m.ID, "host": m.Host, "notices": ids, "fingerprint": m.Notices[0].Fingerprint,
 		}}),
 		slack.MsgOptionParse(false), slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl())
-	id, timestamp, err := s.client.PostMessageContext(ctx, s.Channel, options...)
-	if err == nil && timestamp == "" {
-		err = errors.New("the answer is not one of Slack's chat.postMessage")
-	}
+	id, _, err := s.client.PostMessageContext(ctx, s.Channel, options...)
 	if err == nil {
 		s.remember(id)
 	}
@@ -87,9 +86,6 @@ func (s *Slack) Find(ctx context.Context, id string, since time.Time) (bool, err
 		Oldest: fmt.Sprintf("%d.000000", since.Add(-time.Hour).Unix())}
 	for range 10 {
 		page, err := s.client.GetConversationHistoryContext(ctx, query)
-		if err == nil && !page.Ok {
-			err = errors.New("the answer is not one of Slack's conversations.history")
-		}
 		if err != nil {
 			return false, fmt.Errorf("read the channel's history: %w", err)
 		}
@@ -125,6 +121,31 @@ func (s *Slack) remember(id string) {
 	if data, err := json.Marshal(slackMemory{s.Channel, id}); err == nil {
 		_ = s.Disk.WriteFile(s.Memory, data, 0o600) // the message was sent; the next one brings the id again
 	}
+}
+
+// A slackClient takes a response for an answer of Slack's only if it is one: the library takes any JSON without an error
+// in it for success.
+type slackClient struct{ *http.Client }
+
+func (c slackClient) Do(req *http.Request) (*http.Response, error) {
+	resp, err := c.Client.Do(req)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		return resp, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 8<<20))
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		OK    bool
+		Error string
+	}
+	if err := json.Unmarshal(body, &answer); err != nil || !answer.OK && answer.Error == "" {
+		return nil, fmt.Errorf("no answer of Slack's: %s", cut(quote(string(body)), maxText))
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return resp, nil
 }
 
 // slackError says what an error of the Slack client means. A 429 is not taken as a refusal: messages have arrived in

@@ -199,7 +199,7 @@ func TestFindReadsTheHistoryByID(t *testing.T) {
 }
 
 func TestFindDoesNotTakeSilenceForAnAnswer(t *testing.T) {
-	for _, answer := range []string{`{"ok":false,"error":"missing_scope","needed":"channels:history"}`, `{}`, `{"ok":false}`, "<html>", ""} {
+	for _, answer := range []string{`{"ok":false,"error":"missing_scope","needed":"channels:history"}`, `{}`, `{"ok":false}`, `{"messages":[]}`, "<html>", ""} {
 		server := newSlackServer(t)
 		server.answer = func(w http.ResponseWriter, _ string, _ int) (bool, bool) { fmt.Fprint(w, answer); return true, false }
 		if found, err := server.sink("").Find(t.Context(), "n-1", time.Now()); found || err == nil {
@@ -230,7 +230,6 @@ func TestSlackAnswersAndWhatTheyMean(t *testing.T) {
 		{403, "", "", permanent}, {404, "", "", permanent}, {405, "", "", permanent}, {413, "", "", permanent},
 		{408, "", "", passing}, {425, "", "", passing}, {201, "", `{"ok":true}`, permanent},
 		{200, "", "", passing}, {200, "", "<html>sign in</html>", passing}, {200, "", "{}", passing}, {200, "", `{"ok":false}`, passing},
-		{200, "", `{"ok":true}`, passing},
 		{200, "", `{"ok":false,"error":"ratelimited"}`, limited}, {200, "", `{"ok":false,"error":"rate_limited"}`, limited},
 		{200, "", `{"ok":false,"error":"message_limit_exceeded"}`, limited},
 		{200, "", `{"ok":false,"error":"internal_error"}`, passing}, {200, "", `{"ok":false,"error":"fatal_error"}`, passing},
@@ -267,6 +266,17 @@ func TestSlackAnswersAndWhatTheyMean(t *testing.T) {
 		if strings.Contains(err.Error(), "secret") {
 			t.Errorf("the error holds the token: %v", err)
 		}
+	}
+}
+
+func TestOKIsEnough(t *testing.T) {
+	server := newSlackServer(t)
+	server.answer = func(w http.ResponseWriter, _ string, _ int) (bool, bool) {
+		fmt.Fprint(w, `{"ok":true}`)
+		return true, false
+	}
+	if err := server.sink("").Send(t.Context(), newMessage("agent-1", t0(), []Notice{{ID: "x#1"}})); err != nil {
+		t.Error(err)
 	}
 }
 

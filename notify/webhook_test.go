@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -177,11 +178,19 @@ func TestWebhookFollowsNoRedirectAndTrustsNoStranger(t *testing.T) {
 	}
 }
 
+func TestARequestHasALimitOfItsOwn(t *testing.T) {
+	if limit := httpClient(nil).Timeout; limit <= 0 || limit >= sendTimeout {
+		t.Errorf("it is %v, and that of an attempt %v", limit, sendTimeout)
+	}
+}
+
 func TestAnEndlessAnswerEnds(t *testing.T) {
+	var served atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		for r.Context().Err() == nil {
-			if _, err := w.Write(bytes.Repeat([]byte("\x1b[2J"), 1000)); err != nil {
+			n, err := w.Write(bytes.Repeat([]byte("\x1b[2J"), 1000))
+			if served.Add(int64(n)); err != nil {
 				return
 			}
 		}
@@ -190,5 +199,8 @@ func TestAnEndlessAnswerEnds(t *testing.T) {
 	err := NewWebhook(server.URL, "", nil).Send(t.Context(), newMessage("agent-1", t0(), []Notice{{ID: "x#1"}}))
 	if err == nil || len(err.Error()) > 2*maxText || strings.Contains(err.Error(), "\x1b") {
 		t.Errorf("%d bytes: %v", len(err.Error()), err)
+	}
+	if n := served.Load(); n > 64<<20 {
+		t.Errorf("it read up to %d bytes", n)
 	}
 }

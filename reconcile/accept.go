@@ -36,7 +36,8 @@ func (w *Warden) Accept(ctx context.Context, g Gate, fingerprint string, d Decis
 		}
 		report := judge(g.Name, *f, s, g.Interval, now)
 		if err := acceptable(&report, fingerprint, g.Witness); err != nil {
-			return err
+			// What is there instead is staged, so that it can be looked at under the name that the refusal gives it.
+			return errors.Join(err, w.again(ctx, g, pass))
 		}
 		if err := w.verifyStaged(fingerprint, report.Changes); err != nil {
 			return err
@@ -83,7 +84,7 @@ func acceptable(r *Report, fingerprint string, witness bool) error {
 			}
 		case Behind:
 			if r.Restorable {
-				return refuse("%s; accepting them would undo the review: run \"gate restore\" as the agent's user", f.Reason)
+				return refuse("%s; accepting them would undo the review: run %q", f.Reason, f.Next)
 			}
 			return refuse("%s; run %q first: accepting would undo the review", f.Reason, f.Next)
 		case Diverged:
@@ -93,6 +94,9 @@ func acceptable(r *Report, fingerprint string, witness bool) error {
 		}
 	}
 	switch {
+	case r.Fingerprint == fingerprint && len(r.Undoes) > 0:
+		return refuse("it would take back what was reviewed and deployed (%s); the live files never took that over: run "+
+			"\"gate restore\" as the agent's user, and make the change again on top", strings.Join(r.Undoes, ", "))
 	case r.Fingerprint == fingerprint:
 		return nil
 	case r.Fingerprint == "":
@@ -164,6 +168,11 @@ func (w *Warden) afterwards(ctx context.Context, g Gate, pass *Pass, why string)
 			return err
 		}
 	}
+	return w.again(ctx, g, pass)
+}
+
+// again makes a pass over g and delivers what it has to say.
+func (w *Warden) again(ctx context.Context, g Gate, pass *Pass) error {
 	report, err := w.pass(ctx, g, 1)
 	if err != nil {
 		return err

@@ -2,10 +2,14 @@ package reconcile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 )
+
+// ErrNoDrift means that an id stands for no open drift, or for more than one.
+var ErrNoDrift = errors.New("no such drift")
 
 // A Drift is an open drift and the gate that has it.
 type Drift struct {
@@ -14,7 +18,7 @@ type Drift struct {
 }
 
 // Find returns the open drift that id stands for: a fingerprint or 8 digits or more of its beginning, with or without
-// "d-". An empty id stands for the only one there is.
+// "d-", or the name of the gate. An empty id stands for the only one there is.
 func (w *Warden) Find(gates []Gate, id string) (*Drift, error) {
 	var open []Drift
 	for _, g := range gates {
@@ -33,11 +37,16 @@ func pick(open []Drift, id string) (*Drift, error) {
 	if id == "" {
 		switch len(open) {
 		case 0:
-			return nil, fmt.Errorf("%w: no drift is open", ErrNotAcceptable)
+			return nil, fmt.Errorf("%w: none is open", ErrNoDrift)
 		case 1:
 			return &open[0], nil
 		default:
-			return nil, fmt.Errorf("%w: %d drifts are open, name one: %s", ErrNotAcceptable, len(open), list(open))
+			return nil, fmt.Errorf("%w: %d are open, name one: %s", ErrNoDrift, len(open), list(open))
+		}
+	}
+	for i := range open {
+		if open[i].Gate.Name == id {
+			return &open[i], nil
 		}
 	}
 	prefix, err := fingerprintPrefix(id)
@@ -54,11 +63,11 @@ func pick(open []Drift, id string) (*Drift, error) {
 	case len(found) == 1:
 		return &found[0], nil
 	case len(found) > 1:
-		return nil, fmt.Errorf("%w: %s is the beginning of more than one drift: %s", ErrNotAcceptable, id, list(found))
+		return nil, fmt.Errorf("%w: %s is the beginning of more than one: %s", ErrNoDrift, id, list(found))
 	case len(open) == 0:
-		return nil, fmt.Errorf("%w: %s is not open; no drift is", ErrNotAcceptable, id)
+		return nil, fmt.Errorf("%w: %s is not open, and no other is", ErrNoDrift, id)
 	default:
-		return nil, fmt.Errorf("%w: %s is not open; open now: %s", ErrNotAcceptable, id, list(open))
+		return nil, fmt.Errorf("%w: %s is not open; open now: %s", ErrNoDrift, id, list(open))
 	}
 }
 
@@ -118,12 +127,7 @@ func (w *Warden) Reject(ctx context.Context, g Gate, fingerprint string, d Decis
 		if err != nil {
 			return err
 		}
-		report, err := w.pass(ctx, g, 1)
-		if err != nil {
-			return err
-		}
-		pass.Reports = append(pass.Reports, *report)
-		return w.deliver(ctx, pass, []Gate{g})
+		return w.again(ctx, g, pass)
 	})
 	return pass, err
 }
@@ -134,6 +138,9 @@ func (w *Warden) HoldNotices(ctx context.Context, g Gate, until time.Time, d Dec
 		s, err := w.loadState(g.Name)
 		if err != nil {
 			return err
+		}
+		if until.IsZero() && !s.paused(w.Now()) {
+			return fmt.Errorf("gate %s is not paused", g.Name)
 		}
 		event := Event{At: w.Now().UTC(), Gate: g.Name, Action: "pause", By: d.By, Why: d.Why}
 		s.Pause = &Pause{Until: until.UTC(), Why: d.Why, By: d.By}

@@ -30,15 +30,14 @@ func (w *Warden) Deploy(ctx context.Context, g Gate, d Decision) (*Pass, error) 
 		switch {
 		case vendored.TreeID == "":
 			return fmt.Errorf("deploy gate %s: git has nothing for it at HEAD", g.Name)
-		case vendored.Generation.Tree == old:
-			return w.afterwards(ctx, g, pass, "")
+		case vendored.Generation.Tree == tree(old):
+			return w.again(ctx, g, pass)
 		}
 		next := vendored.Generation
 		if err := w.writeGeneration(ctx, g, next, vendoredContent(vendored)); err != nil {
 			return err
 		}
-		in := newIntent("deploy", g, d, w.Now().UTC())
-		in.Tree, in.Replaces = next.Tree, old
+		in := w.replacing("deploy", g, d, old, next)
 		if err := w.putInForce(g, s, in, at.Commit); err != nil {
 			return err
 		}
@@ -79,12 +78,11 @@ func (w *Warden) Rollback(ctx context.Context, g Gate, to string, d Decision) (c
 		if err := w.writeGeneration(ctx, g, next, vendoredContent(vendored)); err != nil {
 			return err
 		}
-		in := newIntent("rollback", g, d, w.Now().UTC())
-		in.Tree, in.Replaces = next.Tree, old
+		in := w.replacing("rollback", g, d, old, next)
 		commit, err = w.carryOut(ctx, g, s, in, vendorgate.Change{
 			Gate: g.Name, Parent: parent, Generation: next, Content: vendoredContent(vendored), When: in.At,
 			Subject: fmt.Sprintf("vendor-gate: roll gate %s back to %.12s", g.Name, target),
-			Body:    d.Why,
+			Body:    commitBody(d.Why, manifest.Diff(entries(old), next.Entries)),
 		})
 		if err != nil {
 			return err
@@ -94,20 +92,30 @@ func (w *Warden) Rollback(ctx context.Context, g Gate, to string, d Decision) (c
 	return commit, pass, err
 }
 
-// begin loads the state of g, settles what was cut short, and returns the tree that is in force.
-func (w *Warden) begin(ctx context.Context, g Gate) (s *state, accepted string, err error) {
+// begin loads the state of g, settles what was cut short, and returns the generation that is in force, nil for none.
+func (w *Warden) begin(ctx context.Context, g Gate) (s *state, accepted *manifest.Generation, err error) {
 	if s, err = w.loadState(g.Name); err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	if _, err := w.settle(ctx, g, s); err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	stored, err := w.accepted(g)
 	if err != nil || stored == nil {
-		return s, "", err
+		return s, nil, err
 	}
 	defer stored.Close()
-	return s, stored.Generation.Tree, nil
+	return s, stored.Generation, nil
+}
+
+// replacing makes the intent of putting next in the place of old.
+func (w *Warden) replacing(action string, g Gate, d Decision, old, next *manifest.Generation) *intent {
+	in := newIntent(action, g, d, w.Now().UTC())
+	in.Tree, in.Replaces = next.Tree, tree(old)
+	for _, c := range manifest.Diff(entries(old), next.Entries) {
+		in.Paths = append(in.Paths, c.Path)
+	}
+	return in
 }
 
 // earlier picks the commit to roll back to.

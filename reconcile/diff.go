@@ -27,45 +27,32 @@ const (
 	maxDiffLines = 20000
 )
 
-// Diff shows the changes of a report: accepted to staged for a drift, accepted to HEAD for what awaits a deploy.
+// Diff shows the changes of a report: accepted to staged for a drift, accepted to HEAD for what awaits a deploy,
+// accepted to what was replaced for what awaits a restore.
 func (w *Warden) Diff(g Gate, r *Report) ([]FileDiff, error) {
-	if len(r.Changes) == 0 {
-		return nil, nil
-	}
-	old, err := w.accepted(g)
-	if err != nil {
-		return nil, err
-	}
-	if old != nil {
-		defer old.Close()
-	}
-	newer, err := w.newSide(g, r)
-	if err != nil {
-		return nil, err
-	}
-	diffs := make([]FileDiff, len(r.Changes))
-	for i, c := range r.Changes {
-		diffs[i] = FileDiff{Change: c, Lines: diffLines(&c, func() ([]byte, error) {
-			if old == nil {
-				return nil, fmt.Errorf("nothing is accepted")
-			}
-			return readSide(old.Open(c.Path))
-		}, func() ([]byte, error) { return readSide(newer(&c)) })}
-	}
-	return diffs, nil
-}
-
-// newSide returns what opens the bytes that a change leads to.
-func (w *Warden) newSide(g Gate, r *Report) (func(*manifest.Change) (io.ReadCloser, error), error) {
 	switch {
 	case r.Fingerprint != "":
-		return func(c *manifest.Change) (io.ReadCloser, error) {
+		return w.diff(g, r.Changes, func(c *manifest.Change) (io.ReadCloser, error) {
 			return os.Open(filepath.Join(w.stagedDir(r.Fingerprint), c.New.SHA256))
-		}, nil
+		})
 	case r.Restorable:
-		return func(*manifest.Change) (io.ReadCloser, error) {
-			return nil, fmt.Errorf("the live side is what was replaced; it is not staged")
-		}, nil
+		replaced, err := manifest.OpenGeneration(filepath.Join(w.State, "accepted", generationName(g.Name, r.Tree)), g.Source.Limits)
+		if err != nil {
+			return nil, err
+		}
+		defer replaced.Close()
+		return w.diff(g, r.Changes, func(c *manifest.Change) (io.ReadCloser, error) { return replaced.Open(c.Path) })
+	default:
+		return w.diffHead(g, r.Changes)
+	}
+}
+
+// DiffHead shows what a deploy would change where live, accepted and HEAD all differ.
+func (w *Warden) DiffHead(g Gate, r *Report) ([]FileDiff, error) { return w.diffHead(g, r.HeadChanges) }
+
+func (w *Warden) diffHead(g Gate, changes []manifest.Change) ([]FileDiff, error) {
+	if len(changes) == 0 {
+		return nil, nil
 	}
 	at, err := w.Repository.Head()
 	if err != nil {
@@ -75,7 +62,28 @@ func (w *Warden) newSide(g Gate, r *Report) (func(*manifest.Change) (io.ReadClos
 	if err != nil {
 		return nil, err
 	}
-	return func(c *manifest.Change) (io.ReadCloser, error) { return vendored.Open(c.Path) }, nil
+	return w.diff(g, changes, func(c *manifest.Change) (io.ReadCloser, error) { return vendored.Open(c.Path) })
+}
+
+// diff shows changes from the accepted copy to what newer opens.
+func (w *Warden) diff(g Gate, changes []manifest.Change, newer func(*manifest.Change) (io.ReadCloser, error)) ([]FileDiff, error) {
+	old, err := w.accepted(g)
+	if err != nil {
+		return nil, err
+	}
+	if old != nil {
+		defer old.Close()
+	}
+	diffs := make([]FileDiff, len(changes))
+	for i, c := range changes {
+		diffs[i] = FileDiff{Change: c, Lines: diffLines(&c, func() ([]byte, error) {
+			if old == nil {
+				return nil, fmt.Errorf("nothing is accepted")
+			}
+			return readSide(old.Open(c.Path))
+		}, func() ([]byte, error) { return readSide(newer(&c)) })}
+	}
+	return diffs, nil
 }
 
 func readSide(r io.ReadCloser, err error) ([]byte, error) {

@@ -24,8 +24,9 @@ type intent struct {
 	Action      string    `json:"action"`
 	Gate        string    `json:"gate"`
 	Fingerprint string    `json:"fingerprint,omitempty"`
-	Tree        string    `json:"tree"`     // of the new generation
-	Replaces    string    `json:"replaces"` // the tree that was accepted before, empty for none
+	Tree        string    `json:"tree"`            // of the new generation
+	Replaces    string    `json:"replaces"`        // the tree that was accepted before, empty for none
+	Paths       []string  `json:"paths,omitempty"` // what a deploy or rollback changes
 	By          string    `json:"by"`
 	Why         string    `json:"why,omitempty"`
 	At          time.Time `json:"at"`
@@ -93,7 +94,7 @@ func (w *Warden) settle(ctx context.Context, g Gate, s *state) (commit string, e
 // putInForce makes the generation of in the accepted one. Every step may be done again.
 func (w *Warden) putInForce(g Gate, s *state, in *intent, commit string) error {
 	s.Vendored = vendoredTree{}
-	s.Replaced = replacement{Tree: in.Replaces, By: in.Tree, At: in.At}
+	s.Replaced = replacement{Tree: in.Replaces, By: in.Tree, At: in.At, Paths: in.Paths}
 	if in.Action == "accept" {
 		s.Replaced = replacement{} // live is the new state already
 	}

@@ -50,7 +50,8 @@ func judge(gate string, f facts, s *state, interval time.Duration, now time.Time
 
 // direction compares live, accepted and HEAD, as the table in the design has it.
 func direction(r *Report, f facts, s *state) {
-	live, accepted, head := f.claim.Entries, entries(f.accepted), entries(f.head)
+	unjudged := unjudgedPaths(f)
+	live, accepted, head := judged(f.claim.Entries, unjudged), judged(entries(f.accepted), unjudged), judged(entries(f.head), unjudged)
 	liveTree, acceptedTree, headTree := manifest.Tree(live), manifest.Tree(accepted), manifest.Tree(head)
 	deploy := "warden deploy " + r.Gate
 	switch {
@@ -61,7 +62,7 @@ func direction(r *Report, f facts, s *state) {
 	case liveTree == acceptedTree:
 		r.Changes = manifest.Diff(accepted, head)
 		r.add(Behind, "git has a reviewed change that is not in force yet", deploy)
-	case headTree == acceptedTree && f.accepted != nil && s.replaced(acceptedTree) == liveTree:
+	case headTree == acceptedTree && f.accepted != nil && s.replaced(f.accepted.Tree) == liveTree:
 		r.Restorable = true
 		r.Changes = manifest.Diff(accepted, live)
 		r.add(Behind, "the accepted files are in force, but the live ones are still those that were replaced", "gate restore")
@@ -70,6 +71,11 @@ func direction(r *Report, f facts, s *state) {
 		r.Fingerprint = manifest.Fingerprint(r.Gate, r.Changes)
 		if rejection, ok := s.Rejected[r.Fingerprint]; ok {
 			r.add(Rejected, fmt.Sprintf("rejected by %s: %s", rejection.By, rejection.Why), "gate restore")
+			return
+		}
+		if r.Undoes = s.undone(r.Accepted, r.Changes); len(r.Undoes) > 0 {
+			r.add(Drifted, fmt.Sprintf("the live files have changes of their own and have not taken over what was deployed (%s)",
+				strings.Join(r.Undoes, ", ")), "gate restore")
 			return
 		}
 		reason := fmt.Sprintf("the live files differ from what was accepted in %s", count(len(r.Changes), "entry", "entries"))
@@ -97,9 +103,33 @@ func unreadable(export string, err error) Finding {
 		return Finding{Result: Missing, Reason: fmt.Sprintf("nothing is published: no manifest in %q", export), Next: "gate publish"}
 	case isInFlux(err):
 		return Finding{Result: InFlux, Reason: err.Error()}
+	case manifest.IsHostile(err):
+		return Finding{Result: Refused, Reason: fmt.Sprintf("the export cannot be judged: %v", err), Next: "gate publish"}
 	default:
 		return Finding{Result: Error, Reason: err.Error()}
 	}
+}
+
+// unjudgedPaths are the paths that the publisher or the witness refused. They are neither there nor gone.
+func unjudgedPaths(f facts) map[string]bool {
+	paths := make(map[string]bool)
+	for _, r := range f.claim.Refused {
+		paths[r.Path] = true
+	}
+	if f.witness != nil {
+		for _, r := range f.witness.Refused {
+			paths[r.Path] = true
+		}
+	}
+	return paths
+}
+
+// judged returns the entries without those that are, or lie below, an unjudged path.
+func judged(list []manifest.Entry, unjudged map[string]bool) []manifest.Entry {
+	if len(unjudged) == 0 {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(e manifest.Entry) bool { return below(unjudged, e.Path) })
 }
 
 // refusals lists what the publisher or the witness could not judge, each path once.

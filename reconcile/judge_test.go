@@ -251,13 +251,13 @@ func TestPickNamesWhatIsWrongWithAnID(t *testing.T) {
 		{Gate: Gate{Name: "b"}, Report: Report{Fingerprint: "0123456789ffffff"}},
 	}
 	for id, want := range map[string]string{
-		"":               "not accepted: 2 drifts are open, name one: d-0123456789ab (gate a), d-0123456789ff (gate b)",
-		"d-01234567":     "not accepted: d-01234567 is the beginning of more than one drift: d-0123456789ab (gate a), d-0123456789ff (gate b)",
+		"":               "no such drift: 2 are open, name one: d-0123456789ab (gate a), d-0123456789ff (gate b)",
+		"d-01234567":     "no such drift: d-01234567 is the beginning of more than one: d-0123456789ab (gate a), d-0123456789ff (gate b)",
 		"d-0123456789a":  "",
 		"0123456789FF":   "",
 		"d-0123":         `"d-0123" is too short: give 8 or more digits of the fingerprint`,
 		"c-0123456789ab": "c-0123456789ab is a decision of the gate; a drift's id begins with d-",
-		"d-ffffffffff":   "not accepted: d-ffffffffff is not open; open now: d-0123456789ab (gate a), d-0123456789ff (gate b)",
+		"d-ffffffffff":   "no such drift: d-ffffffffff is not open; open now: d-0123456789ab (gate a), d-0123456789ff (gate b)",
 		"hello":          `"hello" is no drift: give 8 or more digits of its fingerprint, as "warden status" shows it`,
 	} {
 		_, err := pick(open, id)

@@ -65,9 +65,12 @@ func events(r *Report, interval time.Duration, now time.Time) []notify.Event {
 			e.Kind, e.Fingerprint, e.Changes = kindDrift, r.Fingerprint, changeList(r.Changes)
 			if f.Result != Drifted {
 				// Not a change of a file, but something that the drift's readers have not been told.
-				e.Changes = append(e.Changes, notify.Change{ID: string(f.Result) + "/" + r.Fingerprint, Text: f.Reason})
+				e.Changes = append(e.Changes, notify.Change{ID: string(f.Result) + "/" + r.Fingerprint, Text: string(f.Result) + ": " + f.Reason})
 			}
 		case Behind:
+			if r.Restorable && now.Sub(r.Since) <= interval {
+				continue // the agent's next publish restores it
+			}
 			e.Changes = changeList(r.Changes)
 		case Error:
 			e.Changes[0].Text = f.Reason

@@ -41,7 +41,8 @@ import (
 // A Gate is what a pass needs to know of one gate.
 type Gate struct {
 	Name     string
-	GroupID  int // of the gate's user, who may read the accepted copy; -1 leaves the group alone
+	User     string // as sudo takes it; empty leaves it out of the commands that are named to people
+	GroupID  int    // of the gate's user, who may read the accepted copy; -1 leaves the group alone
 	Export   string
 	Source   manifest.Source // the live files and whose they must be
 	Witness  bool
@@ -104,7 +105,7 @@ func (w *Warden) pass(ctx context.Context, g Gate, left int) (*Report, error) {
 		}
 	}
 	report := &Report{Gate: g.Name, CheckedAt: now, Since: now, Changes: []manifest.Change{}}
-	report.add(Error, short(err), w.command("warden doctor"))
+	report.add(Error, short(err), w.command(g, "warden doctor"))
 	report.Stuck = errors.Is(err, ErrStuck)
 	report.settle()
 	if s != nil {
@@ -174,10 +175,10 @@ func (w *Warden) look(ctx context.Context, g Gate, s *state, now time.Time) (*Re
 		if err != nil {
 			return nil, err
 		}
-		s.Gone = goneRoots(s.Gone, *f, now)
+		s.Gone, s.Source = goneRoots(s.Gone, *f, now), s.Source.next(&g.Source, now)
 		report := judge(g.Name, *f, s, g.Interval, now)
 		for i := range report.Findings {
-			report.Findings[i].Next = w.command(report.Findings[i].Next)
+			report.Findings[i].Next = w.command(g, report.Findings[i].Next)
 		}
 		err = w.stage(ctx, g, &report, f)
 		if errors.Is(err, errExportMoved) {
@@ -197,10 +198,13 @@ func (w *Warden) look(ctx context.Context, g Gate, s *state, now time.Time) (*Re
 	return report, nil
 }
 
-// command puts the way this program is called before a command of it.
-func (w *Warden) command(next string) string {
+// command puts the way this program is called before a command of it, and the user before one of the agent's side.
+func (w *Warden) command(g Gate, next string) string {
 	if rest, ok := strings.CutPrefix(next, "warden "); ok {
 		return w.Program + " " + rest
+	}
+	if strings.HasPrefix(next, "gate ") && g.User != "" {
+		return "sudo -u " + g.User + " " + next
 	}
 	return next
 }
@@ -215,6 +219,9 @@ func (w *Warden) remember(g Gate, s *state, r *Report, now time.Time) error {
 		if r.Complete() && fingerprint != r.Fingerprint {
 			delete(s.Rejected, fingerprint)
 		}
+	}
+	if r.Tree != "" && r.Tree == r.Accepted {
+		s.Replaced.Paths = nil // live has taken it over
 	}
 	if s.Pause != nil && !s.paused(now) {
 		s.Pause = nil

@@ -170,11 +170,7 @@ func TestForgedObjectIsAMismatchAndStagesNothing(t *testing.T) {
 	if _, _, err := h.must().Accept(context.Background(), h.gate(), r.Fingerprint, Decision{By: "ann"}); !errors.Is(err, ErrNotAcceptable) {
 		t.Errorf("accept: %v", err)
 	}
-	h.publish() // the publisher does not know that its object was changed: the size is the same
-	if err := os.RemoveAll(h.path("export/objects")); err != nil {
-		t.Fatal(err)
-	}
-	h.publish()
+	h.publish() // an object that changed since the last manifest is written again
 	h.expect(Drifted)
 }
 
@@ -310,5 +306,73 @@ func TestCorruptStateIsAnErrorAndIsKept(t *testing.T) {
 	kept, err := os.ReadFile(path)
 	if err != nil || string(kept) != string(data) {
 		t.Error("the corrupt file was overwritten")
+	}
+}
+
+func TestDriftOnTopOfADeployThatNeverArrivedIsNotAccepted(t *testing.T) {
+	h := newHost(t, "")
+	h.publish()
+	h.accept()
+	if err := os.WriteFile(h.path("repo/vendor-gate/claude/files/policy/gate.yaml"), []byte("allow: [git log]\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	h.git("commit", "-qam", "review")
+	h.drift("allow: [git status, mine]\n") // from the state before the review
+	h.expect(Diverged)
+	if _, err := h.must().Deploy(context.Background(), h.gate(), Decision{By: "ann"}); err != nil {
+		t.Fatal(err)
+	}
+	r := h.expect(Drifted)
+	if len(r.Undoes) != 1 || r.Undoes[0] != "policy/gate.yaml" {
+		t.Errorf("undoes %q", r.Undoes)
+	}
+	if _, _, err := h.must().Accept(context.Background(), h.gate(), r.Fingerprint, Decision{By: "ann"}); !errors.Is(err, ErrNotAcceptable) {
+		t.Fatalf("accept: %v", err)
+	}
+	// Once live has had the deployed state, the same edit is a drift like any other.
+	h.drift("allow: [git log]\n")
+	h.expect(InSync)
+	h.drift("allow: [git status, mine]\n")
+	h.accept()
+}
+
+func TestWhatNobodyCanJudgeIsNeitherThereNorGone(t *testing.T) {
+	h := newHost(t, "")
+	h.publish()
+	h.accept()
+	if err := os.Link(h.path("live/rules.yaml"), h.path("elsewhere")); err != nil {
+		t.Fatal(err)
+	}
+	h.publish()
+	r := h.expect(Refused)
+	if len(r.Changes) != 0 || r.Fingerprint != "" {
+		t.Errorf("a file with two links is shown as changed: %+v", r.Changes)
+	}
+}
+
+func TestBrokenManifestIsTheExportsFault(t *testing.T) {
+	h := newHost(t, "")
+	h.publish()
+	h.accept()
+	if err := os.WriteFile(h.path("export/manifest.json"), []byte(`{"schema":"x","schema":"y"}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if r := h.expect(Refused); r.Complete() {
+		t.Error("it counts as a comparison")
+	}
+}
+
+func TestDeployOfWhatIsInForceChangesNothing(t *testing.T) {
+	received := newReceiver(t)
+	h := newHost(t, received.URL)
+	h.publish()
+	h.accept()
+	h.drift("allow: [curl]\n")
+	h.expect(Drifted)
+	if _, err := h.must().Deploy(context.Background(), h.gate(), Decision{By: "ann"}); err != nil {
+		t.Fatal(err)
+	}
+	if open, closed := received.count("drift", "open"), received.count("drift", "closed"); open != 2 || closed != 1 {
+		t.Errorf("%d opened, %d closed", open, closed)
 	}
 }

@@ -82,6 +82,7 @@ type Report struct {
 	CheckedAt   time.Time         `json:"checked_at"`
 	Changes     []manifest.Change `json:"changes"`                // accepted to live; when behind, accepted to HEAD
 	HeadChanges []manifest.Change `json:"head_changes,omitempty"` // accepted to HEAD, when diverged
+	Undoes      []string          `json:"undoes,omitempty"`       // paths whose deployed state accepting would take back
 	Stuck       bool              `json:"stuck,omitempty"`        // a part of the process still waits for an answer
 	Restorable  bool              `json:"restorable,omitempty"`   // live is what a deploy replaced
 }

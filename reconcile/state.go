@@ -1,14 +1,18 @@
 package reconcile
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"gatehouse/internal/durable"
+	"gatehouse/manifest"
 )
 
 const stateSchema = "gatehouse/state/v1"
@@ -24,6 +28,7 @@ type state struct {
 	Replaced replacement          `json:"replaced"`
 	Rejected map[string]rejection `json:"rejected,omitempty"` // by fingerprint
 	Pause    *Pause               `json:"pause,omitempty"`
+	Source   sourceSeen           `json:"source"`
 	Gone     map[string]time.Time `json:"gone,omitempty"`   // live roots that the claim has and root does not see, since when
 	Report   *Report              `json:"report,omitempty"` // of the last pass
 }
@@ -33,10 +38,13 @@ type vendoredTree struct {
 	Tree string `json:"tree"` // of the generation in it
 }
 
+// A replacement is a deploy or rollback, from the tree that it replaced to the one that is accepted by it.
 type replacement struct {
 	Tree string    `json:"tree"`
 	By   string    `json:"by"`
 	At   time.Time `json:"at"`
+	// Paths are what it changed, as long as live was not seen to have taken that over.
+	Paths []string `json:"paths,omitempty"`
 }
 
 type rejection struct {
@@ -58,6 +66,41 @@ func (s *state) replaced(accepted string) string {
 		return ""
 	}
 	return s.Replaced.Tree
+}
+
+// undone returns the paths among the changes whose deployed state the live files never took over.
+func (s *state) undone(accepted string, changes []manifest.Change) []string {
+	if s.Replaced.By != accepted {
+		return nil
+	}
+	var paths []string
+	for _, c := range changes {
+		if slices.Contains(s.Replaced.Paths, c.Path) {
+			paths = append(paths, c.Path)
+		}
+	}
+	return paths
+}
+
+// A sourceSeen is how the configuration described the live files, and since when. What was published before is of
+// other files.
+type sourceSeen struct {
+	Digest string    `json:"digest"`
+	Since  time.Time `json:"since,omitzero"` // zero for the first
+}
+
+// next returns what is remembered after the source src was in force at now.
+func (seen sourceSeen) next(src *manifest.Source, now time.Time) sourceSeen {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d %v", src.Live, src.Owner, src.Limits))
+	digest := hex.EncodeToString(sum[:])
+	switch seen.Digest {
+	case digest:
+		return seen
+	case "":
+		return sourceSeen{Digest: digest}
+	default:
+		return sourceSeen{digest, now}
+	}
 }
 
 // paused reports whether notices are held at now.

@@ -16,12 +16,7 @@ const clockGrain = 15 * time.Millisecond
 // unpublished; any other means that the publisher does not tell the truth, or that something hides from it.
 func compareWitness(f facts, s *state, now time.Time) []Finding {
 	published := publishedAt(f.claim, s.Publication.next(f.claim, f.digest, now), now)
-	unjudged := make(map[string]bool)
-	for _, list := range [][]manifest.Refusal{f.claim.Refused, f.witness.Refused} {
-		for _, r := range list {
-			unjudged[r.Path] = true
-		}
-	}
+	unjudged := unjudgedPaths(f)
 	seen := make(map[string]*manifest.Entry, len(f.witness.Entries))
 	for i := range f.witness.Entries {
 		seen[f.witness.Entries[i].Path] = &f.witness.Entries[i]
@@ -35,7 +30,11 @@ func compareWitness(f facts, s *state, now time.Time) []Finding {
 			continue
 		}
 		item := Item{ID: c.ID(), Text: ChangeText(&c)}
-		if at, known := changedAt(&c, seen, s.Gone); !known || !at.Before(published.Add(-clockGrain)) {
+		at, known := changedAt(&c, seen, s.Gone)
+		if at.Before(s.Source.Since) {
+			at = s.Source.Since // it may be the configuration that changed, and not the file
+		}
+		if !known || !at.Before(published.Add(-clockGrain)) {
 			unpublished.Items = append(unpublished.Items, item)
 		} else {
 			disagrees.Items = append(disagrees.Items, item)

@@ -54,7 +54,7 @@ func TestCommitKeepsEveryName(t *testing.T) {
 		"policy/-rf": "x", "policy/:(top)other": "x", "policy/ spaces  ": "x", "policy/\u202eevil": "x", "policy/100%": "x", "policy/%2egit": "x",
 		"policy/ünï": "x", "policy/" + strings.Repeat("n", 255): "x", "policy/" + strings.Repeat("d/", 60) + "deep": "x",
 		"policy/run.sh": "#!/bin/sh\n", "policy/empty": "", "policy/empty dir/": "", "policy/link -> ../../etc/passwd": "",
-		"policy/a": "x", "policy/a.b": "x", "policy/a-b/c": "x", "policy/a0": "x", "policy/aa/b": "x", "single": "a live root that is a file",
+		"policy/a": "x", "policy/a.b": "x", "policy/a-b/c": "x", "policy/a0": "x", "policy/aa/b": "x", "policy/aa.b": "x", "policy/aa-b": "x", "policy/aa0": "x", "single": "a live root that is a file",
 	}
 	for _, args := range [][]string{nil, {"--bare"}} {
 		t.Run(strings.Join(args, ""), func(t *testing.T) {

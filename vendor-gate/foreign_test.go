@@ -258,9 +258,9 @@ func TestGitReadsTheCommit(t *testing.T) {
 	if err != nil || string(trailers) != "Gate: claude\nFingerprint: 1234\nAccepted-by: op\n" {
 		t.Errorf("git interpret-trailers prints %q, %v", trailers, err)
 	}
-	for _, log := range []string{"HEAD", "main"} {
-		want := fmt.Sprintf("%.7s %s@{0}: commit (initial): accept drift d-1234 of claude", commit, log)
-		if got := g.line("reflog", "show", "-1", log); got != want {
+	for _, log := range []string{"HEAD", "refs/heads/main"} {
+		want := fmt.Sprintf("%040d %s Op Erator <op@example> 1796036400 +0100\tcommit (initial): accept drift d-1234 of claude\n", 0, commit)
+		if got := g.read(".git/logs/" + log); got != want {
 			t.Errorf("reflog of %s: %q, want %q", log, got, want)
 		}
 	}

@@ -105,37 +105,31 @@ type cachedTree struct {
 	children []*cachedTree
 }
 
-// invalidate marks every directory above a changed path as changed. One that the change may have emptied is left out,
-// since git would take a directory that it is told of to be there.
+// invalidate marks every directory above a changed path as changed, which is what git does. It then works out their
+// trees anew, and forgets those that are no more.
 func invalidate(extension []byte, changes map[string][]byte) ([]byte, error) {
 	root, rest, err := parseCachedTree(extension, 0)
 	if err != nil || len(rest) > 0 {
 		return nil, errors.Join(errors.New("the extension TREE is malformed; git reset makes a new one"), err)
 	}
-	changed, there := make(map[string]bool), map[string]bool{".": true}
-	for name, entry := range changes {
-		for dir := path.Dir(name); ; dir = path.Dir(dir) {
+	changed := map[string]bool{}
+	for name := range changes {
+		for dir := path.Dir(name); !changed[dir]; dir = path.Dir(dir) {
 			changed[dir] = true
-			there[dir] = there[dir] || entry != nil
-			if dir == "." {
-				break
-			}
 		}
 	}
-	root.mark(".", changed, there)
+	root.mark(".", changed)
 	return root.append(nil), nil
 }
 
-func (t *cachedTree) mark(dir string, changed, there map[string]bool) {
+func (t *cachedTree) mark(dir string, changed map[string]bool) {
 	if !changed[dir] {
 		return
 	}
 	t.count, t.id = -1, nil
-	t.children = slices.DeleteFunc(t.children, func(child *cachedTree) bool {
-		name := path.Join(dir, child.name)
-		child.mark(name, changed, there)
-		return changed[name] && !there[name]
-	})
+	for _, child := range t.children {
+		child.mark(path.Join(dir, child.name), changed)
+	}
 }
 
 func (t *cachedTree) append(b []byte) []byte {

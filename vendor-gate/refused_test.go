@@ -154,6 +154,30 @@ func TestCommitKeepsHarmlessWork(t *testing.T) {
 	}
 }
 
+// What git checked out with conversions differs from the blob, and yet nobody has touched it.
+func TestCommitTakesGitsWordForAFileThatItCheckedOut(t *testing.T) {
+	g := newGitRepo(t)
+	g.accept(first)
+	g.git("config", "core.autocrlf", "true")
+	g.remove(vendored)
+	g.git("checkout", "-q", "--", vendored)
+	for name := range first {
+		if got := g.read(gateDir + "/files/" + name); !strings.Contains(got, "\r\n") {
+			t.Fatalf("%s was checked out as %q", name, got)
+		}
+		os.Chtimes(filepath.Join(g.path, gateDir, "files", name), longAgo, longAgo)
+	}
+	os.Chtimes(filepath.Join(g.path, gateDir, manifestName), longAgo, longAgo)
+	g.git("update-index", "--refresh")
+	g.accept(second)
+	if got := g.git("status", "--porcelain"); got != "" {
+		t.Errorf("status:\n%s", got)
+	}
+	if got := g.read(gateDir + "/files/policy/gate.yaml"); got != second["policy/gate.yaml"] {
+		t.Errorf("policy/gate.yaml is %q", got)
+	}
+}
+
 func TestCommitRefusesAWorkTreeThatIsNotAtRest(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -291,6 +315,42 @@ func TestCommitNoticesAConcurrentCommit(t *testing.T) {
 	}
 }
 
+// git prune with --expire=now takes what nothing refers to, however young it is.
+func TestCommitNoticesThatItsObjectsAreGone(t *testing.T) {
+	for op, want := range map[string]string{"write": "is not what was to be committed", "lock": "is damaged"} {
+		g := newGitRepo(t, "--bare")
+		g.accept(first)
+		pruned := false
+		disk := durable.Disk{Around: func(s durable.Step, change func() error) error {
+			if op == "write" && s.Op == "sync" || op == s.Op {
+				g.git("prune", "--expire=now")
+				pruned = true
+			}
+			return change()
+		}}
+		commit, err := g.tryAccept(disk, second)
+		if !pruned || err == nil || !strings.Contains(err.Error(), want) || (commit != "") != (op == "lock") {
+			t.Errorf("pruned before %s: got commit %q and error %v, want %q", op, commit, err, want)
+		}
+	}
+}
+
+// In one that is packed in the meantime nothing is missing.
+func TestCommitFindsItsObjectsInAPack(t *testing.T) {
+	g := newGitRepo(t)
+	g.accept(first)
+	disk := durable.Disk{Around: func(s durable.Step, change func() error) error {
+		if filepath.Base(s.Name) == ownIntent && s.Op == "remove" {
+			g.git("gc", "-q", "--prune=now")
+		}
+		return change()
+	}}
+	if _, err := g.tryAccept(disk, second); err != nil {
+		t.Error(err)
+	}
+	g.fsck()
+}
+
 func TestCommitRefusesOtherBytes(t *testing.T) {
 	for name, content := range map[string]func(manifest.Entry) (io.ReadCloser, error){
 		"changed": func(e manifest.Entry) (io.ReadCloser, error) {
@@ -324,7 +384,8 @@ func TestCommitRefusesOtherBytes(t *testing.T) {
 			}
 			c := second.change(head)
 			c.Content = content
-			if commit, err := r.Commit(t.Context(), c); err == nil || commit != "" {
+			commit, err := r.Commit(t.Context(), c)
+			if commit != "" || err == nil || !strings.Contains(err.Error(), `content of "policy/`) {
 				t.Errorf("got commit %q and error %v", commit, err)
 			}
 			after := g.whole()
@@ -365,6 +426,28 @@ func TestCommitRefusesChangesThatGitCannotHold(t *testing.T) {
 			if got := g.git("for-each-ref"); got != "" {
 				t.Errorf("references: %s", got)
 			}
+		})
+	}
+}
+
+func TestCommitRefusesABranchThatCannotBeMade(t *testing.T) {
+	for name, branch := range map[string]string{"below": "main/x", "above": "topic"} {
+		t.Run(name, func(t *testing.T) {
+			g := newGitRepo(t)
+			g.accept(first)
+			g.git("branch", "topic/y")
+			g.git("pack-refs", "--all", "--prune")
+			g.write(".git/HEAD", "ref: refs/heads/"+branch+"\n")
+			g.remove(".git/index")
+			g.remove(vendored)
+			before := g.git("for-each-ref")
+			if commit, err := g.tryAccept(durable.Disk{}, second); commit != "" || err == nil || !strings.Contains(err.Error(), "cannot be made") {
+				t.Errorf("got commit %q and error %v", commit, err)
+			}
+			if got := g.git("for-each-ref"); got != before {
+				t.Errorf("references:\n%swant\n%s", got, before)
+			}
+			g.fsck()
 		})
 	}
 }

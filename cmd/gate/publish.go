@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,7 @@ import (
 
 type publishOptions struct {
 	json    bool
+	quiet   bool
 	timeout time.Duration
 	gates   []string
 }
@@ -38,6 +40,7 @@ are still exactly what was replaced.`,
 		},
 	}
 	cmd.Flags().BoolVar(&opts.json, "json", false, "print what was published as JSON")
+	cmd.Flags().BoolVar(&opts.quiet, "quiet", false, "print only what is not as usual, as for cron")
 	cmd.Flags().DurationVar(&opts.timeout, "timeout", time.Minute, "give up after this `time`")
 	return cmd
 }
@@ -49,11 +52,15 @@ type publication struct {
 	Tree     string             `json:"tree"`
 	Entries  int                `json:"entries"`
 	Bytes    int64              `json:"bytes"`
+	Absent   []string           `json:"absent,omitempty"` // live roots that are not there
 	Refused  []manifest.Refusal `json:"refused"`
 	Restored []manifest.Change  `json:"restored"`
 }
 
 func runPublish(ctx context.Context, g *globals, opts publishOptions) error {
+	if opts.timeout <= 0 {
+		return fmt.Errorf("--timeout %v leaves no time at all", opts.timeout)
+	}
 	targets, err := g.targets(opts.gates)
 	if err != nil {
 		return err
@@ -79,7 +86,12 @@ func runPublish(ctx context.Context, g *globals, opts publishOptions) error {
 	}
 	for _, p := range done {
 		g.printChanges("restored", p.Gate, p.Restored)
-		fmt.Fprintf(g.streams.Out, "%s  published %d entries, %d bytes, tree %.12s\n", p.Gate, p.Entries, p.Bytes, p.Tree)
+		if !opts.quiet {
+			fmt.Fprintf(g.streams.Out, "%s  published %d entries, %d bytes, tree %.12s\n", p.Gate, p.Entries, p.Bytes, p.Tree)
+		}
+		for _, name := range p.Absent {
+			fmt.Fprintf(g.streams.Err, "gate: %s: nothing is live at %s\n", p.Gate, cli.Printable(name))
+		}
 		for _, r := range p.Refused {
 			fmt.Fprintf(g.streams.Out, "  refused %s: %s\n", cli.Line(r.Path), cli.Line(r.Reason))
 		}
@@ -102,6 +114,11 @@ func (t *target) publish(ctx context.Context) (*publication, error) {
 		Refused: append([]manifest.Refusal{}, m.Refused...), Restored: append([]manifest.Change{}, restored...)}
 	for i := range m.Entries {
 		p.Bytes += m.Entries[i].Size
+	}
+	for _, live := range t.source.Live {
+		if _, err := os.Lstat(live.Root); errors.Is(err, fs.ErrNotExist) {
+			p.Absent = append(p.Absent, live.Root)
+		}
 	}
 	return p, nil
 }

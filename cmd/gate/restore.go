@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -50,9 +51,12 @@ func runRestore(ctx context.Context, g *globals, opts restoreOptions) error {
 	}
 	done := []restoration{}
 	would := false
+	var errs []error
 	for _, t := range targets {
 		changes, err := t.restoreTo(ctx, "", opts.dryRun)
-		if err != nil {
+		if left := new(manifest.LeftError); errors.As(err, &left) {
+			errs = append(errs, fmt.Errorf("gate %s: %w", t.gate, err)) // all else was done
+		} else if err != nil {
 			return fmt.Errorf("gate %s: %w", t.gate, err)
 		}
 		done = append(done, restoration{t.gate, append([]manifest.Change{}, changes...)})
@@ -84,6 +88,9 @@ func runRestore(ctx context.Context, g *globals, opts restoreOptions) error {
 				fmt.Fprintf(g.streams.Out, "%s  is as accepted\n", r.Gate)
 			}
 		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
 	}
 	if would {
 		return cli.Exit(cli.No)

@@ -99,5 +99,6 @@ func unknownGate(name string, all []target, from string) error {
 	if nearest := cli.Nearest(name, names); nearest != "" {
 		hint = "did you mean " + nearest + "?"
 	}
-	return fmt.Errorf("%s has no gate %q for you; %s", from, name, hint)
+	return fmt.Errorf("%s has no gate %q for you; %s (a gate that is new in warden.yaml is listed after the next pass of the warden)",
+		from, name, hint)
 }

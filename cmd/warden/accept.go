@@ -32,7 +32,7 @@ func newAcceptCommand(g *globals) *cobra.Command {
 		Long: `Show the diff of a drift, ask, verify everything again, and commit only the vendored directory. What was staged
 is hashed once more and the live side is read once more; if either moved on, nothing is accepted.
 
-A drift is named by its id; it may be left out while only one is open. --yes does not ask, and needs the id.`,
+A drift is named by its id or by its gate; that may be left out while only one is open. --yes does not ask, and needs the id.`,
 		Example: `  warden accept d-0123456789ab
   warden accept d-0123456789ab --yes --why "new deny rule, ticket 42"`,
 		Args: cobra.MaximumNArgs(1),
@@ -43,7 +43,7 @@ A drift is named by its id; it may be left out while only one is open. --yes doe
 	}
 	cmd.Flags().BoolVar(&opts.yes, "yes", false, "do not ask")
 	cmd.Flags().StringVar(&opts.why, "why", "", "record the `reason` in the commit")
-	cmd.Flags().BoolVar(&opts.json, "json", false, "print the outcome as JSON; implies that nothing is asked")
+	cmd.Flags().BoolVar(&opts.json, "json", false, "print the outcome as JSON; needs --yes")
 	return cmd
 }
 
@@ -63,47 +63,47 @@ func runAccept(ctx context.Context, g *globals, opts acceptOptions) error {
 		return g.refused(err)
 	}
 	if !opts.yes {
-		if err := g.confirm(s, drift); err != nil {
+		if err := g.confirm(ctx, s, drift); err != nil {
 			return err
 		}
 	}
-	type outcome struct {
-		commit string
-		pass   *reconcile.Pass
-	}
 	done, err := within(ctx, decisionTimeout, func(ctx context.Context) (outcome, error) {
 		commit, pass, err := s.warden.Accept(ctx, drift.Gate, drift.Report.Fingerprint, decided(g.streams.Getenv, opts.why))
-		return outcome{commit, pass}, err
+		return outcome{"accept", commit, pass}, err
 	})
 	if err != nil {
-		return g.refused(err)
+		return errors.Join(g.refused(err), s.writeIndex())
 	}
-	return g.finish(s, done.pass, opts.json, fmt.Sprintf("accepted %s of gate %s in commit %.12s",
+	return g.finish(s, done, opts.json, fmt.Sprintf("accepted %s of gate %s in commit %.12s",
 		reconcile.DriftID(drift.Report.Fingerprint), drift.Gate.Name, done.commit))
 }
 
 // confirm shows the diff and asks. Without a terminal there is nobody to ask.
-func (g *globals) confirm(s *site, drift *reconcile.Drift) error {
+func (g *globals) confirm(ctx context.Context, s *site, drift *reconcile.Drift) error {
 	if !g.streams.Interactive() {
 		return fmt.Errorf("accept asks on a terminal, and this is none; look at \"%s diff %s\", then add --yes",
 			g.program(), reconcile.DriftID(drift.Report.Fingerprint))
 	}
-	diffs, err := s.warden.Diff(drift.Gate, &drift.Report)
-	if err != nil {
+	if err := g.showDrift(s, drift); err != nil {
 		return err
 	}
-	g.printDiff(drift.Gate.Name, diffs)
 	for _, f := range drift.Report.Findings {
 		fmt.Fprintf(g.streams.Out, "\n%s: %s\n", f.Result, cli.Line(f.Reason))
 	}
 	fmt.Fprintf(g.streams.Out, "\nAccept %s of gate %s? [y/N] ", reconcile.DriftID(drift.Report.Fingerprint), drift.Gate.Name)
-	answer, err := bufio.NewReader(g.streams.In).ReadString('\n')
-	if err != nil && answer == "" {
-		return fmt.Errorf("nothing was answered: %w", err)
-	}
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "y", "yes":
-		return nil
+	answers := make(chan string, 1)
+	go func() {
+		answer, _ := bufio.NewReader(g.streams.In).ReadString('\n') // the end of input is a no
+		answers <- answer
+	}()
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(g.streams.Out)
+	case answer := <-answers:
+		switch strings.ToLower(strings.TrimSpace(answer)) {
+		case "y", "yes":
+			return nil
+		}
 	}
 	fmt.Fprintln(g.streams.Out, "not accepted")
 	return cli.Exit(cli.No)
@@ -111,7 +111,7 @@ func (g *globals) confirm(s *site, drift *reconcile.Drift) error {
 
 // refused shows a "no" that is about the drift and not a fault, and gives it its exit code.
 func (g *globals) refused(err error) error {
-	if !errors.Is(err, reconcile.ErrNotAcceptable) {
+	if !errors.Is(err, reconcile.ErrNotAcceptable) && !errors.Is(err, reconcile.ErrNoDrift) {
 		return err
 	}
 	fmt.Fprintf(g.streams.Err, "warden: %v\n", err)

@@ -56,7 +56,7 @@ func runReject(ctx context.Context, g *globals, opts rejectOptions) error {
 	if err != nil {
 		return g.refused(err)
 	}
-	return g.finish(s, pass, opts.json, fmt.Sprintf("rejected %s of gate %s; \"gate restore\", run as its user, puts the accepted files back",
+	return g.finish(s, outcome{"reject", "", pass}, opts.json, fmt.Sprintf("rejected %s of gate %s; \"gate restore\", run as its user, puts the accepted files back",
 		reconcile.DriftID(drift.Report.Fingerprint), drift.Gate.Name))
 }
 
@@ -101,7 +101,7 @@ func runDeploy(ctx context.Context, g *globals, opts deployOptions) error {
 	if err != nil {
 		return err
 	}
-	return g.finish(s, pass, opts.json, fmt.Sprintf("gate %s: what git has is in force", gate.Name))
+	return g.finish(s, outcome{"deploy", "", pass}, opts.json, fmt.Sprintf("gate %s: what git has committed is in force", gate.Name))
 }
 
 type rollbackOptions struct {
@@ -151,7 +151,7 @@ func runRollback(ctx context.Context, g *globals, opts rollbackOptions) error {
 	if err != nil {
 		return err
 	}
-	return g.finish(s, pass, opts.json, fmt.Sprintf("gate %s is rolled back in commit %.12s, which is in force", gate.Name, commit))
+	return g.finish(s, outcome{"rollback", commit, pass}, opts.json, fmt.Sprintf("gate %s is rolled back in commit %.12s, which is in force", gate.Name, commit))
 }
 
 // one returns the gate that is named, or the only one there is.
@@ -219,7 +219,7 @@ func runPause(ctx context.Context, g *globals, opts pauseOptions) error {
 	done := fmt.Sprintf("notices of gate %s are sent again from the next pass on", gate.Name)
 	if !opts.end {
 		until = time.Now().Add(opts.lasting)
-		done = fmt.Sprintf("notices of gate %s are held until %s", gate.Name, until.Format(time.DateTime))
+		done = fmt.Sprintf("notices of gate %s are held until %s", gate.Name, until.Format(clockFormat))
 	}
 	if err := s.warden.HoldNotices(ctx, gate, until, decided(g.streams.Getenv, opts.why)); err != nil {
 		return err

@@ -43,6 +43,7 @@ type gateDiff struct {
 	Result      reconcile.Result     `json:"result"`
 	Fingerprint string               `json:"fingerprint,omitempty"`
 	Diffs       []reconcile.FileDiff `json:"diffs"`
+	HeadDiffs   []reconcile.FileDiff `json:"head_diffs,omitempty"` // what a deploy would change, when diverged
 }
 
 func runDiff(g *globals, opts diffOptions) error {
@@ -56,11 +57,11 @@ func runDiff(g *globals, opts diffOptions) error {
 	}
 	all := []gateDiff{}
 	for _, d := range drifts {
-		diffs, err := s.warden.Diff(d.Gate, &d.Report)
+		shown, err := s.diffOf(&d)
 		if err != nil {
 			return err
 		}
-		all = append(all, gateDiff{d.Gate.Name, d.Report.Result, d.Report.Fingerprint, diffs})
+		all = append(all, *shown)
 	}
 	if opts.json {
 		err = cli.PrintJSON(g.streams.Out, struct {
@@ -72,7 +73,7 @@ func runDiff(g *globals, opts diffOptions) error {
 		}
 	} else {
 		for _, d := range all {
-			g.printDiff(d.Gate, d.Diffs)
+			g.printGateDiff(&d)
 		}
 		if len(all) == 0 {
 			fmt.Fprintln(g.streams.Out, "no difference at the last pass")
@@ -109,6 +110,35 @@ func (s *site) differing(id string) ([]reconcile.Drift, error) {
 		}
 	}
 	return drifts, nil
+}
+
+func (s *site) diffOf(d *reconcile.Drift) (*gateDiff, error) {
+	diffs, err := s.warden.Diff(d.Gate, &d.Report)
+	if err != nil {
+		return nil, err
+	}
+	head, err := s.warden.DiffHead(d.Gate, &d.Report)
+	if err != nil {
+		return nil, err
+	}
+	return &gateDiff{d.Gate.Name, d.Report.Result, d.Report.Fingerprint, diffs, head}, nil
+}
+
+// showDrift prints the diff of a drift, for a person who is about to decide.
+func (g *globals) showDrift(s *site, d *reconcile.Drift) error {
+	shown, err := s.diffOf(d)
+	if err == nil {
+		g.printGateDiff(shown)
+	}
+	return err
+}
+
+func (g *globals) printGateDiff(d *gateDiff) {
+	g.printDiff(d.Gate, d.Diffs)
+	if len(d.HeadDiffs) > 0 {
+		fmt.Fprintf(g.streams.Out, "\n%s: what \"warden deploy\" would put in force:\n", d.Gate)
+		g.printDiff(d.Gate, d.HeadDiffs)
+	}
 }
 
 func (g *globals) printDiff(gate string, diffs []reconcile.FileDiff) {

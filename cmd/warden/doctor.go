@@ -2,11 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/journal"
@@ -71,7 +75,7 @@ func runDoctor(ctx context.Context, g *globals, opts doctorOptions) error {
 			fmt.Fprintf(g.streams.Out, "%s  %s\n", paint(cli.Yes, "ok  "), c.What)
 			continue
 		}
-		fmt.Fprintf(g.streams.Out, "%s  %s: %s\n", paint(cli.No, "bad "), c.What, cli.Line(c.Problem))
+		fmt.Fprintf(g.streams.Out, "%s  %s: %s\n", paint(cli.No, "bad "), c.What, lines(c.Problem))
 		if c.Fix != "" {
 			fmt.Fprintf(g.streams.Out, "      → %s\n", c.Fix)
 		}
@@ -100,18 +104,21 @@ func (g *globals) examine(ctx context.Context) []check {
 	add("state directory "+c.State, directory(c.State), fmt.Sprintf("sudo install -d -m 0711 %s", c.State))
 	_, err = vendorgate.Open(c.Repository, c.Vendored)
 	add("repository "+c.Repository, err, "")
-	_, err = sinksOf(c, g.streams, durable.Disk{})
-	add("secrets of the notices", err, "")
+	for _, sink := range sinksOf(c, g.streams, durable.Disk{}) {
+		if broken, ok := sink.(withoutSecret); ok {
+			add("secret of "+broken.name, broken.err, "")
+		}
+	}
 	if c.Notify.Journal {
 		add("journal", journalReachable(), "start systemd-journald, or set journal: false; lines go to the error output meanwhile")
 	}
 	for _, gate := range c.Gates {
-		g.examineGate(ctx, gate, add)
+		g.examineGate(ctx, c.Index, gate, add)
 	}
 	return checks
 }
 
-func (g *globals) examineGate(ctx context.Context, gate config.Gate, add func(what string, err error, fix string) bool) {
+func (g *globals) examineGate(ctx context.Context, index string, gate config.Gate, add func(what string, err error, fix string) bool) {
 	name := "gate " + gate.Name
 	uid, err := gate.UID()
 	if !add(name+": user "+gate.User, err, "") {
@@ -124,11 +131,26 @@ func (g *globals) examineGate(ctx context.Context, gate config.Gate, add func(wh
 	if u, err := user.LookupId(fmt.Sprint(uid)); err == nil {
 		owner = u.Username
 	}
-	export, err := manifest.OpenExport(gate.Export, uid, gate.Limits)
-	if !add(name+": export "+gate.Export, err, fmt.Sprintf("sudo install -d -o %s -m 0755 %s", owner, gate.Export)) {
+	present := true
+	for _, live := range gate.Live {
+		present = add(name+": live "+live.Name+" "+live.Root, ownedBy(live.Root, uid),
+			fmt.Sprintf("install the gate's files there, as %s; or take the entry out of the configuration", owner)) && present
+	}
+	if !present {
 		return
 	}
-	defer export.Close()
+	export, err := manifest.OpenExport(gate.Export, uid, gate.Limits)
+	if err == nil {
+		defer export.Close()
+		err = ownedBy(gate.Export, uid)
+	}
+	if !add(name+": export "+gate.Export, err, fmt.Sprintf("sudo install -d -m 0755 %s; sudo install -d -o %s -m 0755 %s",
+		filepath.Dir(gate.Export), owner, gate.Export)) {
+		return
+	}
+	if !add(name+": index "+index, listed(index, gate.Name, uid), g.program()+" reconcile") {
+		return
+	}
 	m, err := export.Manifest(ctx)
 	publish := fmt.Sprintf("sudo -u %s gate publish", owner)
 	if add(name+": manifest", err, publish) {
@@ -145,10 +167,33 @@ func (g *globals) examineGate(ctx context.Context, gate config.Gate, add func(wh
 	for _, refusal := range snapshot.Refused {
 		add(name+": live files", fmt.Errorf("%s: %s", refusal.Path, refusal.Reason), "remove it, or exclude it in the configuration")
 	}
-	for _, live := range gate.Live {
-		_, err := os.Lstat(live.Root)
-		add(name+": live "+live.Name+" "+live.Root, err, "install the gate's files there, or take the entry out of the configuration")
+}
+
+// ownedBy reports that path is not there or belongs to somebody else than its gate's user, who has to write there.
+func ownedBy(path string, uid uint32) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
 	}
+	if owner := info.Sys().(*syscall.Stat_t).Uid; owner != uid {
+		return fmt.Errorf("it belongs to uid %d, so uid %d cannot write it", owner, uid)
+	}
+	return nil
+}
+
+// listed reports that root's index, by which gate goes where there is one, does not have the gate yet.
+func listed(path, gate string, uid uint32) error {
+	index, err := config.ReadIndex(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // gate goes by the configuration then
+	}
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(index.ForUID(uid), func(e config.IndexGate) bool { return e.Gate == gate }) {
+		return fmt.Errorf("it does not list the gate yet")
+	}
+	return nil
 }
 
 func journalReachable() error {
@@ -156,6 +201,15 @@ func journalReachable() error {
 		return fmt.Errorf("no journal listens")
 	}
 	return nil
+}
+
+// lines makes each line of a problem harmless, and sets all but the first below it.
+func lines(problem string) string {
+	var list []string
+	for line := range strings.Lines(problem) {
+		list = append(list, cli.Line(strings.TrimSuffix(line, "\n")))
+	}
+	return strings.Join(list, "\n      ")
 }
 
 // directory reports what is wrong with a directory that only root may change. One that is not there yet is made by the

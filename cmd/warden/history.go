@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -70,7 +69,7 @@ func runHistory(g *globals, opts historyOptions) error {
 		if e.Commit != "" {
 			commit = e.Commit[:min(12, len(e.Commit))]
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.At.Local().Format(time.DateTime), e.Gate, e.Action, what, commit,
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.At.Local().Format(clockFormat), e.Gate, e.Action, what, commit,
 			cli.Printable(e.By), cli.Line(e.Why))
 	}
 	return table.Flush()

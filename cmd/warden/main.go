@@ -7,6 +7,9 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"syscall"
@@ -27,6 +30,14 @@ func main() {
 // Main runs the command line args and returns its exit code: 0 in sync, 1 drift or any finding, 2 could not tell.
 func Main(ctx context.Context, args []string, streams cli.Streams) int {
 	return cli.Run(ctx, newRoot(streams), args, streams)
+}
+
+// asRoot says what a lack of permission means for a program of root's.
+func asRoot(err error) error {
+	if errors.Is(err, fs.ErrPermission) && os.Geteuid() != 0 {
+		return fmt.Errorf("%w; run it as root", err)
+	}
+	return err
 }
 
 // globals are the options of every command.
@@ -57,7 +68,7 @@ Exit codes: 0 in sync, 1 drift or any finding, 2 could not tell.`,
 		path = config.DefaultPath
 	}
 	root.PersistentFlags().StringVar(&g.config, "config", path, "read the configuration from `file` ($GATEHOUSE_CONFIG)")
-	root.AddCommand(
+	commands := []*cobra.Command{
 		newReconcileCommand(g),
 		newStatusCommand(g),
 		newDiffCommand(g),
@@ -70,6 +81,13 @@ Exit codes: 0 in sync, 1 drift or any finding, 2 could not tell.`,
 		newServeCommand(g),
 		newDoctorCommand(g),
 		newTryCommand(g),
+	}
+	for _, cmd := range commands {
+		run := cmd.RunE
+		cmd.RunE = func(cmd *cobra.Command, args []string) error { return asRoot(run(cmd, args)) }
+	}
+	root.AddCommand(commands...)
+	root.AddCommand(
 		cli.ExitCodesTopic("warden", `  0  in sync; done
   1  drift, or any other finding; an acceptance that was refused or not confirmed
   2  could not tell: usage, configuration, a fault, no export, an export that is overdue or cannot be judged`),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"gatehouse/internal/cli"
@@ -27,6 +28,7 @@ type notice struct {
 	ID      string    `json:"id"`
 	Since   time.Time `json:"since"`
 	Pending []string  `json:"pending,omitempty"` // sinks that have not taken it yet
+	Error   string    `json:"error,omitempty"`   // of the last attempt
 }
 
 // rows adds what the outbox knows to reports.
@@ -57,6 +59,9 @@ func (s *site) rows(reports []reconcile.Report) ([]row, error) {
 				rows[i].Notices = append(rows[i].Notices, notice{ID: p.Record, Since: p.Since})
 			}
 			rows[i].Notices[n].Pending = append(rows[i].Notices[n].Pending, p.Sink)
+			if p.Error != "" {
+				rows[i].Notices[n].Error = p.Error
+			}
 		}
 	}
 	return rows, nil
@@ -110,17 +115,24 @@ func printRow(w io.Writer, paint func(int, string) string, r *row, now time.Time
 		}
 	}
 	if r.Pause != nil {
-		fmt.Fprintf(w, "  notices are held until %s by %s: %s\n", r.Pause.Until.Local().Format(time.DateTime),
+		fmt.Fprintf(w, "  notices are held until %s by %s: %s\n", r.Pause.Until.Local().Format(clockFormat),
 			cli.Printable(r.Pause.By), cli.Line(r.Pause.Why))
 	}
 	for _, n := range r.Notices {
 		if len(n.Pending) > 0 {
-			fmt.Fprintf(w, "  notice %s is still pending for %v\n", n.ID, n.Pending)
+			fmt.Fprintf(w, "  notice %s is still pending for %s", n.ID, strings.Join(n.Pending, ", "))
+			if n.Error != "" {
+				fmt.Fprintf(w, ": %s", cli.Line(n.Error))
+			}
+			fmt.Fprintln(w)
 		}
 	}
 }
 
-const maxShown = 20
+const (
+	maxShown    = 20
+	clockFormat = "2006-01-02 15:04:05 MST"
+)
 
 func printChanges(w io.Writer, changes []manifest.Change) {
 	for i := range changes {

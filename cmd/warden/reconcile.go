@@ -16,6 +16,7 @@ import (
 type reconcileOptions struct {
 	json     bool
 	exitZero bool
+	quiet    bool
 	timeout  time.Duration
 	gates    []string
 }
@@ -36,11 +37,15 @@ drift, and send what is new. It never changes a live file and never commits.`,
 	}
 	cmd.Flags().BoolVar(&opts.json, "json", false, "print the reports as JSON")
 	cmd.Flags().BoolVar(&opts.exitZero, "exit-zero", false, "exit with 0 whatever the results are, unless the run itself fails")
+	cmd.Flags().BoolVar(&opts.quiet, "quiet", false, "print only gates that are not in sync, as for cron")
 	cmd.Flags().DurationVar(&opts.timeout, "timeout", time.Minute, "give up after this `time`")
 	return cmd
 }
 
 func runReconcile(ctx context.Context, g *globals, opts reconcileOptions) error {
+	if opts.timeout <= 0 {
+		return fmt.Errorf("--timeout %v leaves no time at all", opts.timeout)
+	}
 	s, err := g.openForPass()
 	if err != nil {
 		return err
@@ -63,6 +68,9 @@ func runReconcile(ctx context.Context, g *globals, opts reconcileOptions) error 
 	if err != nil {
 		return err
 	}
+	if opts.quiet {
+		rows = slices.DeleteFunc(rows, func(r row) bool { return r.Result == reconcile.InSync })
+	}
 	if err := g.printRows(s, rows, opts.json); err != nil {
 		return err
 	}
@@ -83,21 +91,32 @@ func exitCode(pass *reconcile.Pass) int {
 	return code
 }
 
+// An outcome is what a decision led to.
+type outcome struct {
+	action string
+	commit string // empty where nothing was committed
+	pass   *reconcile.Pass
+}
+
 // finish writes the index, shows what a decision led to, and exits with 0 unless the run failed.
-func (g *globals) finish(s *site, pass *reconcile.Pass, json bool, done string) error {
+func (g *globals) finish(s *site, o outcome, json bool, done string) error {
 	if err := s.writeIndex(); err != nil {
 		return err
 	}
-	rows, err := s.rows(pass.Reports)
+	rows, err := s.rows(o.pass.Reports)
 	if err != nil {
 		return err
 	}
-	if !json {
-		fmt.Fprintln(g.streams.Out, done)
+	g.printDelivery(o.pass.Delivery)
+	if json {
+		return cli.PrintJSON(g.streams.Out, struct {
+			Schema string `json:"schema"`
+			Host   string `json:"host"`
+			Action string `json:"action"`
+			Commit string `json:"commit,omitempty"`
+			Gates  []row  `json:"gates"`
+		}{"gatehouse/decision/v1", s.config.Host, o.action, o.commit, rows})
 	}
-	if err := g.printRows(s, rows, json); err != nil {
-		return err
-	}
-	g.printDelivery(pass.Delivery)
-	return nil
+	fmt.Fprintln(g.streams.Out, done)
+	return g.printRows(s, rows, false)
 }

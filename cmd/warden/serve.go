@@ -40,8 +40,9 @@ func runServe(ctx context.Context, g *globals) error {
 	}
 	schedule, err := parseSchedule(s.config.Schedule, time.Now())
 	if err != nil {
-		return fmt.Errorf("%s: schedule: %w", g.config, err)
+		return err
 	}
+	fmt.Fprintf(g.streams.Err, "warden: passes at %q, in UTC\n", s.config.Schedule)
 	var alive atomic.Int64 // when the loop last moved, in Unix seconds
 	alive.Store(time.Now().Unix())
 	go watchdog(ctx, &alive)

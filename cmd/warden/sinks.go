@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 
@@ -11,26 +12,28 @@ import (
 )
 
 // sinksOf returns where notices go. A host with none of them gets them on the error output, so that a first pass by
-// hand, or cron's mail, shows them.
-func sinksOf(c *config.Config, streams cli.Streams, disk durable.Disk) ([]notify.Sink, error) {
+// hand, or cron's mail, shows them. A sink whose secret this process cannot read keeps its notices pending for one that
+// can: a credential of the service is not there for a person who accepts.
+func sinksOf(c *config.Config, streams cli.Streams, disk durable.Disk) []notify.Sink {
 	var sinks []notify.Sink
 	if s := c.Notify.Slack; s != nil {
-		token, err := s.Token.Read()
-		if err != nil {
-			return nil, fmt.Errorf("notify.slack.token: %w", err)
+		if token, err := s.Token.Read(); err != nil {
+			sinks = append(sinks, withoutSecret{"slack", fmt.Errorf("notify.slack.token: %w", err)})
+		} else {
+			sinks = append(sinks, notify.NewSlack(notify.SlackOptions{Token: token, Channel: s.Channel, APIURL: s.APIURL,
+				Memory: filepath.Join(c.State, "slack-channel"), Disk: disk}))
 		}
-		sinks = append(sinks, notify.NewSlack(notify.SlackOptions{Token: token, Channel: s.Channel, APIURL: s.APIURL,
-			Memory: filepath.Join(c.State, "slack-channel"), Disk: disk}))
 	}
 	if w := c.Notify.Webhook; w != nil {
-		secret := ""
+		secret, err := "", error(nil)
 		if w.Secret != "" {
-			var err error
-			if secret, err = w.Secret.Read(); err != nil {
-				return nil, fmt.Errorf("notify.webhook.secret: %w", err)
-			}
+			secret, err = w.Secret.Read()
 		}
-		sinks = append(sinks, notify.NewWebhook(w.URL, secret, nil))
+		if err != nil {
+			sinks = append(sinks, withoutSecret{"webhook", fmt.Errorf("notify.webhook.secret: %w", err)})
+		} else {
+			sinks = append(sinks, notify.NewWebhook(w.URL, secret, nil))
+		}
 	}
 	if c.Notify.Journal {
 		sinks = append(sinks, notify.NewJournal(streams.Err))
@@ -38,5 +41,17 @@ func sinksOf(c *config.Config, streams cli.Streams, disk durable.Disk) ([]notify
 	if len(sinks) == 0 {
 		sinks = append(sinks, notify.NewText(streams.Err))
 	}
-	return sinks, nil
+	return sinks
+}
+
+// withoutSecret stands for a sink that cannot be used by this process.
+type withoutSecret struct {
+	name string
+	err  error
+}
+
+func (s withoutSecret) Name() string { return s.name }
+
+func (s withoutSecret) Send(context.Context, notify.Message) error {
+	return &notify.SendError{Err: s.err, Permanent: true, Refused: true}
 }

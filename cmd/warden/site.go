@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -40,6 +41,9 @@ func (g *globals) open() (*site, error) {
 // openForPass is open for passes, which report a repository that cannot be opened as they report all else.
 func (g *globals) openForPass() (*site, error) {
 	c, err := config.Load(g.config)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w; write it as docs/warden-yaml.md says, or name another with --config", err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -65,9 +69,12 @@ func newSite(c *config.Config, program string, streams cli.Streams, disk durable
 		}
 		s.users[g.Name] = uid
 		s.gates = append(s.gates, reconcile.Gate{
-			Name: g.Name, GroupID: groupOf(g), Export: g.Export, Witness: g.Witness, Interval: g.Interval,
+			Name: g.Name, User: g.User, GroupID: groupOf(g), Export: g.Export, Witness: g.Witness, Interval: g.Interval,
 			Source: manifest.Source{Live: g.Live, Owner: uid, Limits: g.Limits},
 		})
+	}
+	if _, err := parseSchedule(c.Schedule, time.Now()); err != nil {
+		errs = append(errs, fmt.Errorf("schedule: %w", err))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -76,10 +83,7 @@ func newSite(c *config.Config, program string, streams cli.Streams, disk durable
 	if repositoryErr == nil {
 		repository.Disk = disk
 	}
-	sinks, err := sinksOf(c, streams, disk)
-	if err != nil {
-		return nil, err
-	}
+	sinks := sinksOf(c, streams, disk)
 	s.warden = &reconcile.Warden{
 		Host:          c.Host,
 		State:         c.State,

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"errors"
 	"strings"
 
 	"gatehouse/internal/safefs"
@@ -12,3 +13,10 @@ func (r *Refusal) InFlux() bool { return strings.HasPrefix(r.Reason, phrase(safe
 // IsInFlux reports whether err says only that something changed, or was leased, while it was read: the next try may
 // succeed.
 func IsInFlux(err error) bool { return isRefused(err, safefs.InFlux) || isRefused(err, safefs.Busy) }
+
+// IsHostile reports whether err is about what an agent's user put into the export or the live tree, and not about a
+// fault of this process or machine.
+func IsHostile(err error) bool {
+	var refused *safefs.RefusedError
+	return errors.Is(err, ErrInvalid) || errors.As(err, &refused)
+}
