@@ -1,6 +1,9 @@
 package manifest
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // A Generation describes the files of a gate as a person accepted them. Its entries carry no owners and no times.
 type Generation struct {
@@ -20,4 +23,13 @@ func NewGeneration(gate string, entries []Entry) *Generation {
 	slices.SortFunc(g.Entries, byPath)
 	g.Tree = Tree(g.Entries)
 	return g
+}
+
+// Find returns the entry with this path, or nil.
+func (g *Generation) Find(path string) *Entry {
+	i, ok := slices.BinarySearchFunc(g.Entries, path, func(e Entry, path string) int { return strings.Compare(e.Path, path) })
+	if !ok {
+		return nil
+	}
+	return &g.Entries[i]
 }

@@ -7,13 +7,6 @@ import (
 	"strings"
 )
 
-// Limits bound what is scanned, published and believed. Zero Limits let nothing pass.
-type Limits struct {
-	Entries int   // number of entries of a gate
-	File    int64 // bytes of one file
-	Total   int64 // bytes of all files together
-}
-
 // ErrInvalid means that a manifest or a generation file is not what this package writes.
 var ErrInvalid = errors.New("not valid")
 
@@ -40,16 +33,8 @@ func ParseGeneration(data []byte, limits Limits) (*Generation, error) {
 	return g, nil
 }
 
-// document is how many bytes a manifest may have: enough for long names, little enough to be read whole.
-func (l Limits) document() int64 {
-	const least, head, each = 1 << 20, 64 << 10, 1 << 10
-	entries := min(max(int64(l.Entries), 0), math.MaxInt64/each-head)
-	return max(least, head+each*entries)
-}
-
 // Lengths of what is no path, and of the paths that are refused, which may be long and are escaped.
 const (
-	maxHost        = 253
 	maxBootID      = 64
 	maxRefusedPath = 20_000
 	maxReason      = 1_000
@@ -185,14 +170,6 @@ func checked(s *scanner, limit int, check func(string) error) string {
 		}
 	}
 	return text
-}
-
-// ValidHost reports why name cannot be the name of a host.
-func ValidHost(name string) error {
-	if name == "" || len(name) > maxHost || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return fmt.Errorf("%q is no name for a host: it takes 1 to %d printable ASCII characters", name, maxHost)
-	}
-	return nil
 }
 
 func validBootID(id string) error {

@@ -17,6 +17,7 @@ const (
 	maxPath  = 3584
 	maxDepth = 64
 	maxName  = 64 // of a gate or of a live root
+	maxHost  = 253
 )
 
 // ValidPath reports why path cannot be the path of an entry: it is `<live name>/rel` or `<live name>`, relative and
@@ -34,6 +35,14 @@ func ValidGate(name string) error {
 	if !isName(name) {
 		return fmt.Errorf("%q is no name for a gate: it takes a-z, 0-9, _ and -, begins with a letter or digit and has "+
 			"at most %d bytes", name, maxName)
+	}
+	return nil
+}
+
+// ValidHost reports why name cannot be the name of a host.
+func ValidHost(name string) error {
+	if name == "" || len(name) > maxHost || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return fmt.Errorf("%q is no name for a host: it takes 1 to %d printable ASCII characters", name, maxHost)
 	}
 	return nil
 }

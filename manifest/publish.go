@@ -16,7 +16,7 @@ import (
 
 // A Publisher writes an export: the manifest of a gate and the contents that it names. It runs as the gate's user, in
 // whose hands the export is, so it trusts what it finds there as far as that user may be wrong by accident: an object
-// that has the right size is not read again. Root hashes what it takes.
+// that has the right size and did not change since the last run is not read again. Root hashes what it takes.
 type Publisher struct {
 	Gate, Host string
 	Source     Source

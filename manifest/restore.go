@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -24,7 +25,9 @@ import (
 //
 // Excluded paths are not touched. What the scan refuses is replaced where the generation has a file or a link of this
 // path, as if it had changed; else it is left alone with all below it, and reported in a *LeftError when the rest is
-// done. A run cut short is finished by the next one, which also removes a half-written file.
+// done. So is a live root of which the generation has nothing: that is how a root looks that was configured after the
+// last acceptance, and to empty it would help nobody. A run cut short is finished by the next one, which also removes a
+// half-written file.
 func Restore(ctx context.Context, disk durable.Disk, from *StoredGeneration, src Source, dryRun bool) ([]Change, error) {
 	plan, err := planRestore(ctx, from, src)
 	if err != nil {
@@ -67,7 +70,7 @@ func (e *LeftError) Error() string {
 type restorePlan struct {
 	from    *StoredGeneration
 	src     Source
-	want    []Entry // the generation without what is excluded or kept
+	want    []Entry // of the generation, without what is excluded
 	changes []Change
 	kept    []Refusal // left alone
 	isKept  map[string]bool
@@ -83,15 +86,15 @@ func planRestore(ctx context.Context, from *StoredGeneration, src Source) (*rest
 		return nil, err
 	}
 	if found.partial {
-		return nil, fmt.Errorf("the live files are too many to see them all: %w", &LeftError{found.Refused})
+		return nil, fmt.Errorf("a limit hides some of the live files: %v", found.Refused)
 	}
+	live := newLiveTree(durable.Disk{}, src)
 	for _, r := range found.Refused {
-		if !p.replaces(r.Path) {
+		if !p.replaces(live, r.Path) {
 			p.keep(r)
 		}
 	}
 	p.changes = slices.DeleteFunc(Diff(found.Entries, p.want), func(c Change) bool { return p.keeps(c.Path) })
-	live := newLiveTree(durable.Disk{}, src)
 	for i := range p.changes {
 		c := &p.changes[i]
 		if err := live.writable(c.Path); err != nil {
@@ -106,13 +109,13 @@ func planRestore(ctx context.Context, from *StoredGeneration, src Source) (*rest
 	return p, nil
 }
 
-// selectEntries takes from the generation what is not excluded.
+// selectEntries takes from the generation what is not excluded, and keeps the live roots that it does not know.
 func (p *restorePlan) selectEntries() error {
 	matchers, err := p.src.excludes()
 	if err != nil {
 		return err
 	}
-	excludes := make(map[string]matcher)
+	excludes, known := make(map[string]matcher), make(map[string]bool)
 	for i, live := range p.src.Live {
 		excludes[live.Name] = matchers[i]
 	}
@@ -122,8 +125,14 @@ func (p *restorePlan) selectEntries() error {
 		if !ok {
 			return fmt.Errorf("the generation has files of %q, and no live root has this name", name)
 		}
+		known[name] = true
 		if !below || !m.covers(rel) {
 			p.want = append(p.want, e)
+		}
+	}
+	for _, live := range p.src.Live {
+		if _, err := os.Lstat(live.Root); err == nil && !known[live.Name] {
+			p.keep(Refusal{live.Name, "unknown: nothing of this live root was accepted, so it is not emptied; accept it, or remove it"})
 		}
 	}
 	return nil
@@ -131,12 +140,12 @@ func (p *restorePlan) selectEntries() error {
 
 // replaces reports whether something that the scan refused at path is to be replaced: the generation has a file or a
 // link there, and a rename can put it in its place.
-func (p *restorePlan) replaces(path string) bool {
+func (p *restorePlan) replaces(live *liveTree, path string) bool {
 	e := p.from.Generation.Find(path)
 	if e == nil || e.Type == Dir || !strings.Contains(path, "/") {
 		return false
 	}
-	isDir, err := newLiveTree(durable.Disk{}, p.src).isDir(path)
+	isDir, err := live.isDir(path)
 	return err == nil && !isDir
 }
 
@@ -174,13 +183,13 @@ func (p *restorePlan) apply(ctx context.Context, disk durable.Disk) (done []Chan
 		if p.keeps(s.change.Path) {
 			continue
 		}
-		err := p.step(ctx, live, s)
+		err := p.do(ctx, live, s)
 		if s.op == removeOp && errors.Is(err, unix.ENOTEMPTY) {
 			p.keep(Refusal{s.change.Path, "directory: it holds what is excluded or was left alone"})
 			continue
 		}
 		if err != nil {
-			return done, err
+			return done, fmt.Errorf("%s %q: %w", s.op, s.change.Path, err)
 		}
 		if s.last {
 			done = append(done, *s.change)
@@ -190,7 +199,7 @@ func (p *restorePlan) apply(ctx context.Context, disk durable.Disk) (done []Chan
 	return done, nil
 }
 
-func (p *restorePlan) step(ctx context.Context, live *liveTree, s restoreStep) error {
+func (p *restorePlan) do(ctx context.Context, live *liveTree, s restoreStep) error {
 	path := s.change.Path
 	switch s.op {
 	case removeOp:
@@ -207,80 +216,6 @@ func (p *restorePlan) step(ctx context.Context, live *liveTree, s restoreStep) e
 	default:
 		return fmt.Errorf("unknown step %q", s.op)
 	}
-}
-
-// A restoreStep is one thing to do for a change.
-type restoreStep struct {
-	op     restoreOp
-	change *Change
-	last   bool // the change is made when this is done
-}
-
-type restoreOp string
-
-const (
-	removeOp restoreOp = "remove"
-	mkdirOp  restoreOp = "mkdir"
-	writeOp  restoreOp = "write"
-	linkOp   restoreOp = "link"
-	chmodOp  restoreOp = "chmod"
-)
-
-// restoreSteps puts in order what changes, which are sorted by path, take: first what is new or different, parents
-// before what is in them, then what goes, then the modes of directories, which may forbid to write in them. Only what
-// is in the way of something of another type goes before it.
-func restoreSteps(changes []Change) []restoreStep {
-	var steps []restoreStep
-	gone := make(map[*Change]bool)
-	remove := func(c *Change) {
-		gone[c] = true
-		steps = append(steps, restoreStep{removeOp, c, c.New == nil})
-	}
-	for i := range changes {
-		c := &changes[i]
-		if c.New == nil {
-			continue
-		}
-		if c.Kind == Retyped && (c.Old.Type == Dir || c.New.Type == Dir) {
-			below := changes[position(changes, c.Path+"/"):position(changes, c.Path+"0")] // 0 comes after /
-			for j := range slices.Backward(below) {
-				if below[j].New == nil {
-					remove(&below[j])
-				}
-			}
-			remove(c)
-		}
-		switch {
-		case c.New.Type == File:
-			steps = append(steps, restoreStep{writeOp, c, true})
-		case c.New.Type == Symlink:
-			steps = append(steps, restoreStep{linkOp, c, true})
-		case c.Kind != ModeBit:
-			steps = append(steps, restoreStep{mkdirOp, c, false})
-		}
-	}
-	for i := range changes {
-		if c := &changes[i]; c.New == nil && !gone[c] && c.Old.Type != Dir {
-			remove(c)
-		}
-	}
-	for i := range slices.Backward(changes) {
-		if c := &changes[i]; c.New == nil && !gone[c] {
-			remove(c)
-		}
-	}
-	for i := range slices.Backward(changes) {
-		if c := &changes[i]; c.New != nil && c.New.Type == Dir {
-			steps = append(steps, restoreStep{chmodOp, c, true})
-		}
-	}
-	return steps
-}
-
-// position is where path is, or would be, among changes.
-func position(changes []Change, path string) int {
-	i, _ := slices.BinarySearchFunc(changes, path, func(c Change, path string) int { return strings.Compare(c.Path, path) })
-	return i
 }
 
 // check scans once more.

@@ -3,6 +3,7 @@ package manifest
 import (
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 
@@ -27,6 +28,20 @@ type Source struct {
 	Live   []Live
 	Owner  uint32 // uid of the gate's user, besides root
 	Limits Limits
+}
+
+// Limits bound what is scanned, published and believed. Zero Limits let nothing pass.
+type Limits struct {
+	Entries int   // number of entries of a gate
+	File    int64 // bytes of one file
+	Total   int64 // bytes of all files together
+}
+
+// document is how many bytes a manifest may have: enough for long names, little enough to be read whole.
+func (l Limits) document() int64 {
+	const least, head, each = 1 << 20, 64 << 10, 1 << 10
+	entries := min(max(int64(l.Entries), 0), math.MaxInt64/each-head)
+	return max(least, head+each*entries)
 }
 
 // Valid reports what is wrong with a source, all at once.

@@ -10,8 +10,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"gatehouse/internal/durable"
 )
@@ -191,15 +189,6 @@ func (s *StoredGeneration) copy(ctx context.Context, w io.Writer, e *Entry) erro
 		return fmt.Errorf("generation %s: %q: %w", s.root.Name(), e.Path, err)
 	}
 	return nil
-}
-
-// Find returns the entry with this path, or nil.
-func (g *Generation) Find(path string) *Entry {
-	i, ok := slices.BinarySearchFunc(g.Entries, path, func(e Entry, path string) int { return strings.Compare(e.Path, path) })
-	if !ok {
-		return nil
-	}
-	return &g.Entries[i]
 }
 
 // copyVerified copies the bytes of e and fails with ErrMismatch unless they have its size and digest.

@@ -48,7 +48,14 @@ func (w *walker) live(live Live, excludes matcher) error {
 	if !w.admit(live.Name) {
 		return nil
 	}
-	return b.directory(dir, live.Name)
+	if err := b.directory(dir, live.Name); err != nil {
+		return err
+	}
+	// What was walked may no longer be what has this name.
+	if err := dir.Same(); err != nil {
+		return w.refuse(live.Name, err)
+	}
+	return nil
 }
 
 // singleFile is live for a root that is no directory.
