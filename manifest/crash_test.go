@@ -22,6 +22,7 @@ import (
 func eachFate(t *testing.T, prepare func(t *testing.T, dir string), run func(t *testing.T, dir, fate string) (met bool)) {
 	for _, how := range []string{"kill-before", "kill-after", "fail-before", "fail-after"} {
 		t.Run(how, func(t *testing.T) {
+			t.Parallel()
 			for n := 1; ; n++ {
 				dir := t.TempDir()
 				prepare(t, dir)

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -21,7 +22,7 @@ type objects struct {
 	dir     *os.File
 	disk    durable.Disk
 	written atomic.Int64
-	// last is when the last manifest was written. What changed in an object since then was not this publisher.
+	// last is when the last manifest was written. What happened to an object since then was not this publisher's doing.
 	last unix.Timespec
 }
 
@@ -48,8 +49,8 @@ func openObjects(export string, disk durable.Disk) (*objects, error) {
 
 func (o *objects) close() error { return o.dir.Close() }
 
-// has judges without reading: by the size, and by whether the object changed since the last manifest was written. One
-// that its reader would refuse for what it is does not count.
+// has judges by what stat says, and reads only what changed since the last manifest was written, or in the same tick of
+// the clock. An object that its reader would refuse for what it is does not count.
 func (o *objects) has(digest string, size int64) (bool, error) {
 	var st unix.Stat_t
 	switch err := unix.Fstatat(int(o.dir.Fd()), objectName(digest), &st, unix.AT_SYMLINK_NOFOLLOW); {
@@ -57,11 +58,30 @@ func (o *objects) has(digest string, size int64) (bool, error) {
 		return false, nil
 	case err != nil:
 		return false, &fs.PathError{Op: "stat", Path: o.name(digest), Err: err}
+	case st.Mode&unix.S_IFMT != unix.S_IFREG || st.Size != size || st.Nlink != 1:
+		return false, nil
+	case before(st.Ctim, o.last):
+		return true, nil
+	default:
+		return o.holds(digest, size)
 	}
-	return st.Mode&unix.S_IFMT == unix.S_IFREG && st.Size == size && st.Nlink == 1 && !later(st.Ctim, o.last), nil
 }
 
-func later(a, b unix.Timespec) bool { return a.Sec > b.Sec || a.Sec == b.Sec && a.Nsec > b.Nsec }
+// holds reads an object.
+func (o *objects) holds(digest string, size int64) (bool, error) {
+	f, err := os.Open(o.name(digest))
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, io.LimitReader(f, size+1)); err != nil {
+		return false, err
+	}
+	return hexSum(h) == digest, nil
+}
+
+func before(a, b unix.Timespec) bool { return a.Sec < b.Sec || a.Sec == b.Sec && a.Nsec < b.Nsec }
 
 func (o *objects) name(digest string) string { return filepath.Join(o.dir.Name(), objectName(digest)) }
 

@@ -212,6 +212,25 @@ func TestRestoreDoesNotTouchWhatIsExcluded(t *testing.T) {
 	}
 }
 
+func TestRestoreDoesNotEmptyARootThatNobodyAccepted(t *testing.T) {
+	s := accepted(t, tree{"gate.yaml": "version: 1\n"})
+	dir := t.TempDir()
+	plant(t, dir, tree{"live/gate.yaml": "version: 2\n", "plugin/index.js": "new"})
+	src := testSource(filepath.Join(dir, "live"))
+	src.Live = append(src.Live, Live{Name: "plugin", Root: filepath.Join(dir, "plugin")}, Live{Name: "gone", Root: filepath.Join(dir, "gone")})
+	did, err := Restore(t.Context(), durable.Disk{}, s, src, false)
+	var left *LeftError
+	if !errors.As(err, &left) || len(left.Left) != 1 || left.Left[0].Path != "plugin" {
+		t.Errorf("got %v, want plugin left alone", err)
+	}
+	if diff := cmp.Diff(map[string]ChangeKind{"policy/gate.yaml": Content}, kinds(did)); diff != "" {
+		t.Error(diff)
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, "plugin/index.js")); err != nil || string(data) != "new" {
+		t.Errorf("the plugin: %q, %v", data, err)
+	}
+}
+
 func TestRestoreLeavesAloneWhatItCannotJudge(t *testing.T) {
 	needRoot(t)
 	s := accepted(t, tree{"gate.yaml": "version: 1\n", "hard": "one link", "pipe": "a file", "dir/x": "x", "open/y": "y"})
@@ -275,7 +294,7 @@ func TestRestoreChangesNothingUnlessItCanGoThrough(t *testing.T) {
 			src := testSource(live)
 			src.Limits.Entries = 2
 			return src
-		}, nil, nil, "too many to see them all"},
+		}, nil, nil, "a limit hides some of the live files"},
 		"link as root": {func() Source {
 			must(t, os.Symlink("live", filepath.Join(dir, "link")))
 			return testSource(filepath.Join(dir, "link"))
@@ -290,6 +309,9 @@ func TestRestoreChangesNothingUnlessItCanGoThrough(t *testing.T) {
 			s = test.from()
 		}
 		did, err := Restore(t.Context(), durable.Disk{}, s, src, false)
+		if left := new(LeftError); name == "too many entries" && errors.As(err, &left) {
+			t.Errorf("%s: the error says that the rest was restored", name)
+		}
 		if len(did) > 0 || err == nil || test.want != nil && !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.text) {
 			t.Errorf("%s: got %v, %v; want %v %q", name, did, err, test.want, test.text)
 		}

@@ -6,10 +6,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -442,6 +444,64 @@ func TestScanRefusesWhatIsInFlux(t *testing.T) {
 	must(t, err)
 	if len(objects) != 1 {
 		t.Errorf("objects %v, want that of quiet alone", objects)
+	}
+}
+
+// A meddler is a keeper that does something when the first content comes.
+type meddler struct {
+	once sync.Once
+	do   func()
+}
+
+func (m *meddler) has(string, int64) (bool, error) {
+	m.once.Do(m.do)
+	return true, nil
+}
+
+func (*meddler) keep(string, []byte) error { return nil }
+
+func (*meddler) keepFrom(string, func(io.Writer) error) error { return nil }
+
+func TestScanNoticesThatARootWasReplaced(t *testing.T) {
+	dir := t.TempDir()
+	live := filepath.Join(dir, "live")
+	files := tree{"z/z": "last"}
+	for i := range 500 { // more than the walker can have sent off before the first is read
+		files[fmt.Sprintf("a/%d", i)] = "x"
+	}
+	plant(t, live, files)
+	found, err := scan(t.Context(), testSource(live), &meddler{do: func() {
+		must(t, os.Rename(live, live+"-old"))
+		plant(t, live, files)
+	}})
+	must(t, err)
+	if len(found.Refused) != 1 || found.Refused[0].Path != "policy" || !strings.HasPrefix(found.Refused[0].Reason, "in flux: ") {
+		t.Errorf("refused %v, want policy in flux", found.Refused)
+	}
+}
+
+func TestScanRefusesMountPoints(t *testing.T) {
+	needRoot(t)
+	live := filepath.Join(t.TempDir(), "live")
+	plant(t, live, tree{"a": "a", "mnt/": "", "file": ""})
+	for name, mount := range map[string]func(string) error{
+		"mnt":  func(name string) error { return unix.Mount("none", name, "tmpfs", 0, "") },
+		"file": func(name string) error { return unix.Mount("/etc/passwd", name, "", unix.MS_BIND, "") },
+	} {
+		name = filepath.Join(live, name)
+		if err := mount(name); err != nil {
+			t.Skipf("needs the right to mount: %v", err)
+		}
+		t.Cleanup(func() { unix.Unmount(name, unix.MNT_DETACH) })
+	}
+	got, err := Scan(t.Context(), testSource(live))
+	must(t, err)
+	reasons := make(map[string]string)
+	for _, r := range got.Refused {
+		reasons[r.Path], _, _ = strings.Cut(r.Reason, ":")
+	}
+	if diff := cmp.Diff(map[string]string{"policy/mnt": "mount", "policy/file": "mount"}, reasons); diff != "" {
+		t.Error(diff)
 	}
 }
 

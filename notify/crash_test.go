@@ -99,8 +99,8 @@ func dyingProcess(t *testing.T) {
 	}
 	transport := dyingAfter{die}
 	o := &Outbox{Dir: dir + "/notices", Disk: disk, Host: "agent-1", Sinks: []Sink{
-		NewSlack(SlackOptions{Token: "xoxb-secret", Channel: "#agents", APIURL: os.Getenv("NOTIFY_CRASH_SLACK") + "/api", Memory: memory,
-			Disk: disk, Transport: transport}),
+		NewSlack(SlackOptions{Token: "xoxb-secret", Channel: "#agents", APIURL: os.Getenv("NOTIFY_CRASH_SLACK") + "/api",
+			Memory: memory, Disk: disk, Transport: transport}),
 		NewWebhook(os.Getenv("NOTIFY_CRASH_HOOK"), "", transport),
 	}}
 	e := drift("ab")

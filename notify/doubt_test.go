@@ -18,20 +18,24 @@ import (
 func later() error { return &SendError{Err: errInjected, RetryAfter: 11 * time.Second} }
 
 func TestADamagedOutgoingMessageIsMadeAfresh(t *testing.T) {
-	box := &mailbox{name: "box", fault: faults(later())}
-	o := outbox(t, box)
-	report(t, o, drift("a"), t0())
-	deliver(t, o, t0())
-	file := o.outgoingFile("box")
-	if err := os.WriteFile(file, []byte("sha256:0\n{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if pending, err := o.Pending(); err != nil || len(pending) != 1 {
-		t.Errorf("pending: %+v, %v", pending, err)
-	}
-	deliver(t, o, t0())
-	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) || !cmp.Equal(box.says(), []string{"open:a"}) {
-		t.Errorf("sent %q, then the file: %v", box.says(), err)
+	for name, content := range map[string][]byte{
+		"no checksum": []byte("sha256:0\n{"), "no JSON of ours": sealed(t, []byte("[]")),
+	} {
+		box := &mailbox{name: "box", fault: faults(later())}
+		o := outbox(t, box)
+		report(t, o, drift("a"), t0())
+		deliver(t, o, t0())
+		file := o.outgoingFile("box")
+		if err := os.WriteFile(file, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if pending, err := o.Pending(); err != nil || len(pending) != 1 {
+			t.Errorf("%s: pending: %+v, %v", name, pending, err)
+		}
+		deliver(t, o, t0())
+		if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) || !cmp.Equal(box.says(), []string{"open:a"}) {
+			t.Errorf("%s: sent %q, then the file: %v", name, box.says(), err)
+		}
 	}
 }
 
@@ -148,7 +152,8 @@ func TestAPauseDuringFlapping(t *testing.T) {
 		report(t, o, drift("a"), t0().Add(time.Duration(i)*time.Second))
 		clearSubject(t, o, t0().Add(time.Duration(i)*time.Second))
 	}
-	if _, err := o.Deliver(t.Context(), at(t0().Add(time.Minute)), func(string) bool { return true }); err != nil || len(box.got) > 0 {
+	_, err := o.Deliver(t.Context(), at(t0().Add(time.Minute)), func(string) bool { return true })
+	if err != nil || len(box.got) > 0 {
 		t.Errorf("%q, %v", box.says(), err)
 	}
 	if pending, err := o.Pending(); err != nil || len(pending) != maxAnnouncements {
@@ -170,7 +175,8 @@ func TestAfterFlappingThatEndsInQuietTheStateIsTold(t *testing.T) {
 	flapping := box.got[len(box.got)-1].Notices
 	deliver(t, o, now.Add(2*time.Hour))
 	calm := box.got[len(box.got)-1].Notices
-	if len(box.got) != 2 || len(flapping) != 1 || flapping[0].State != Flapping || calm[0].State != Opened || calm[0].ID == flapping[0].ID {
+	if len(box.got) != 2 || len(flapping) != 1 || flapping[0].State != Flapping || calm[0].State != Opened ||
+		calm[0].ID == flapping[0].ID {
 		t.Errorf("%d messages: %+v", len(box.got), box.got)
 	}
 	if !strings.Contains(flapping[0].Summary, "21 times") {
@@ -206,7 +212,7 @@ func TestPendingSaysSinceWhen(t *testing.T) {
 		report(t, o, drift(letters), t0().Add(time.Duration(hour+1)*time.Hour))
 		deliver(t, o, t0().Add(time.Duration(hour+1)*time.Hour))
 	}
-	want := []Pending{{Sink: "box", Record: "drift/claude/live/1", Gate: "claude", Since: t0().Add(time.Hour), Error: "injected"}}
+	want := []Pending{{"box", "drift/claude/live/1", "claude", t0().Add(time.Hour), "injected"}}
 	got, err := o.Pending()
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(diff, err)

@@ -17,9 +17,9 @@ func TestHostileNamesAreHarmlessInEverySink(t *testing.T) {
 	slackAPI := newSlackServer(t)
 	hook, posts := receiver(t, nil)
 	o := outbox(t, NewText(&text), unjournaled{NewJournal(&line)}, slackAPI.sink(""), NewWebhook(hook.URL, "", nil))
-	names := []string{"<!channel>", "<!here> @here @channel", "<@U12345> <#C123|general>", "<http://evil.example|click>", "a\nb: FORGED",
-		"\x1b[2J\x1b]0;title\x07", "\u202egnp.exe\u2066", "\xff\xfe", "a\x00b", "```\nescaped?\n```", "*bold* _it_ ~no~ `code`", "&lt;!channel&gt;",
-		"level=crit msg=\"x\"", "\u2028\u0085", strings.Repeat("long", 5000), ":boom:"}
+	names := []string{"<!channel>", "<!here> @here @channel", "<@U12345> <#C123|general>", "<http://evil.example|click>",
+		"a\nb: FORGED", "\x1b[2J\x1b]0;title\x07", "\u202egnp.exe\u2066", "\xff\xfe", "a\x00b", "```\nescaped?\n```",
+		"*bold* _it_ ~no~ `code`", "&lt;!channel&gt;", "level=crit msg=\"x\"", "\u2028\u0085", strings.Repeat("long", 5000), ":boom:"}
 	o.Host = "host\n<!channel>\u202e"
 	e := drift("")
 	e.Summary = strings.Join(names[:8], " ")
@@ -60,7 +60,8 @@ func TestHostileNamesAreHarmlessInEverySink(t *testing.T) {
 	for l := range strings.Lines(blocks + "\n" + message.Text) {
 		harmless(t, "slack", strings.TrimSuffix(l, "\n"))
 	}
-	if strings.ContainsAny(blocks+message.Text, "<>") || strings.Count(blocks, "```")%2 != 0 || strings.Contains(blocks, "escaped?\n") {
+	if strings.ContainsAny(blocks+message.Text, "<>") || strings.Count(blocks, "```")%2 != 0 ||
+		strings.Contains(blocks, "escaped?\n") {
 		t.Errorf("slack may see markup in\n%s", blocks)
 	}
 	if !strings.Contains(blocks, "&lt;!channel&gt;") {

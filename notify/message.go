@@ -121,7 +121,11 @@ func (n *Notice) body() []string {
 
 // footer identifies the notice, so that a repeat is recognised as one.
 func (n *Notice) footer(m *Message) string {
-	return fmt.Sprintf("%s · notice %s · message %s", shortFingerprint(n.Fingerprint), n.ID, m.ID)
+	footer := fmt.Sprintf("notice %s · message %s", n.ID, m.ID)
+	if n.Fingerprint != "" {
+		footer = shortFingerprint(n.Fingerprint) + " · " + footer
+	}
+	return footer
 }
 
 // text is the whole notice for people, the title first and the command on a line of its own.
@@ -138,9 +142,6 @@ func (n *Notice) text(m *Message) []string {
 
 // shortFingerprint is how people name a drift.
 func shortFingerprint(fingerprint string) string {
-	if fingerprint == "" {
-		return "no fingerprint"
-	}
 	return "d-" + fingerprint[:min(len(fingerprint), 12)]
 }
 

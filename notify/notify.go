@@ -210,8 +210,8 @@ func checkNames(names ...string) error {
 		return (r < 'a' || 'z' < r) && (r < 'A' || 'Z' < r) && !strings.ContainsRune(`0123456789._-:@\/`, r)
 	})
 	if strange || len(id) > maxID || strings.Count(id, "/") != len(names)-1 || slices.Contains(names, "") || id[0] == '.' {
-		return fmt.Errorf("notice of %q: kind, gate and subject are of letters, digits and ._-:@\\, do not begin with a dot, and "+
-			"have at most %d bytes in all", id, maxID)
+		return fmt.Errorf("notice of %q: kind, gate and subject are of letters, digits and ._-:@\\, do not begin with a "+
+			"dot, and have at most %d bytes in all", id, maxID)
 	}
 	return nil
 }

@@ -211,11 +211,11 @@ func slackBlocks(m *Message) []slack.Block {
 		blocks = append(blocks, slack.NewContextBlock("", plain(n.footer(m), slackSection)))
 	}
 	if rest := m.Notices[len(full):]; len(rest) > 0 {
-		var lines []string
+		lines := []string{count(len(rest), "further notice") + ":"}
 		for i := range rest {
 			lines = append(lines, rest[i].title(m.Host)+"  "+rest[i].Command)
 		}
-		blocks = append(blocks, fenced(append([]string{count(len(rest), "further notice") + ":"}, lines...), slackList, slackLine))
+		blocks = append(blocks, fenced(lines, slackList, slackLine))
 	}
 	return blocks
 }

@@ -122,8 +122,8 @@ func (o *Outbox) load() (records []*Record, warnings []string, err error) {
 	for _, name := range corrupt {
 		err = errors.Join(err, o.setAside(name))
 	}
-	names, err2 := o.names()
-	err = errors.Join(err, err2)
+	names, unlisted := o.names()
+	err = errors.Join(err, unlisted)
 	for _, name := range names {
 		switch {
 		case durable.IsTemp(name):
@@ -181,13 +181,16 @@ type outgoing struct {
 // was on its way is sent again.
 func (o *Outbox) outgoing(sink string) (state outgoing, err error) {
 	data, err := durable.ReadSealed(o.outgoingFile(sink))
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, durable.ErrCorrupt) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, durable.ErrCorrupt):
+		return outgoing{}, nil
+	case err != nil:
+		return outgoing{}, err
+	}
+	if json.Unmarshal(data, &state) != nil {
 		return outgoing{}, nil
 	}
-	if err == nil {
-		err = json.Unmarshal(data, &state)
-	}
-	return state, err
+	return state, nil
 }
 
 func (o *Outbox) saveOutgoing(sink string, state outgoing) error {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -61,11 +62,14 @@ func TestWebhookBodyIsWholeSignedAndRepeatable(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]any{
-		"schema": "gatehouse/notice/v1", "id": first.header.Get("Idempotency-Key"), "host": "agent-1", "sent_at": "2026-12-01T09:00:00Z",
+		"schema": "gatehouse/notice/v1", "id": first.header.Get("Idempotency-Key"), "host": "agent-1",
+		"sent_at": "2026-12-01T09:00:00Z",
 		"messages": []any{map[string]any{
 			"id": "drift/claude/live/1#1", "state": "open", "kind": "drift", "gate": "claude", "subject": "live", "severity": 8.0,
 			"fingerprint": drift("ab").Fingerprint, "summary": drift("ab").Summary, "command": "warden accept d-ab",
-			"changes":       []any{map[string]any{"id": "a", "text": "content policy/a"}, map[string]any{"id": "b", "text": "content policy/b"}},
+			"changes": []any{
+				map[string]any{"id": "a", "text": "content policy/a"}, map[string]any{"id": "b", "text": "content policy/b"},
+			},
 			"changes_total": 2.0, "open": 2.0, "opened_at": "2026-12-01T09:00:00Z", "revision": 1.0, "record": "drift/claude/live/1",
 		}},
 	}
@@ -124,7 +128,8 @@ func TestWebhookAnswersAndWhatTheyMean(t *testing.T) {
 	}{
 		{[]int{200, 201, 202, 204, 299}, "", meaning{sent: true}},
 		{[]int{300, 301, 302, 303, 304, 307, 308}, "", meaning{refused: true, permanent: true}},
-		{[]int{400, 401, 402, 403, 404, 405, 406, 407, 409, 410, 413, 415, 418, 422, 431, 451}, "9", meaning{refused: true, permanent: true}},
+		{[]int{400, 401, 402, 403, 404, 405, 406, 407, 409, 410, 413, 415, 418, 422, 431, 451}, "9",
+			meaning{refused: true, permanent: true}},
 		{[]int{408, 425}, "", meaning{refused: true}},
 		{[]int{429}, "", meaning{refused: true, after: 30 * time.Second}},
 		{[]int{429}, "3", meaning{refused: true, after: 3 * time.Second}},
@@ -170,10 +175,14 @@ func TestWebhookFollowsNoRedirectAndTrustsNoStranger(t *testing.T) {
 	if err := NewWebhook(server.URL, "", nil).Send(t.Context(), message); err == nil || len(*posts) > 0 {
 		t.Errorf("redirected: %v, %d posts elsewhere", err, len(*posts))
 	}
-	stranger := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the stranger got it") }))
-	stranger.Config.ErrorLog = nil
+	stranger := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("the stranger got it")
+	}))
+	stranger.Config.ErrorLog = log.New(io.Discard, "", 0)
+	stranger.StartTLS()
 	defer stranger.Close()
-	if err := NewWebhook(stranger.URL+"/T0KEN", "", nil).Send(t.Context(), message); err == nil || strings.Contains(err.Error(), "T0KEN") {
+	err := NewWebhook(stranger.URL+"/T0KEN", "", nil).Send(t.Context(), message)
+	if err == nil || strings.Contains(err.Error(), "T0KEN") {
 		t.Errorf("unknown certificate: %v", err)
 	}
 }

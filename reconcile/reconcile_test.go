@@ -376,3 +376,24 @@ func TestDeployOfWhatIsInForceChangesNothing(t *testing.T) {
 		t.Errorf("%d opened, %d closed", open, closed)
 	}
 }
+
+func TestCorruptNoticeStopsNoPass(t *testing.T) {
+	received := newReceiver(t)
+	h := newHost(t, received.URL)
+	h.publish()
+	h.expect(Drifted)
+	files, err := filepath.Glob(h.path("state/notices/drift*.json"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	if err := os.WriteFile(files[0], make([]byte, 100), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pass, err := h.must().Reconcile(context.Background(), []Gate{h.gate()})
+	if err != nil || pass.Reports[0].Result != Drifted || len(pass.Delivery.Warnings) == 0 {
+		t.Fatalf("%+v %v", pass, err)
+	}
+	if got := received.count("drift", "open"); got != 2 { // it is not known what was said: better twice than never
+		t.Errorf("announced %d times", got)
+	}
+}

@@ -53,9 +53,12 @@ func (r *Repository) commit(ctx context.Context, c Change) (commit string, err e
 	}
 	b := &builder{r: r, c: c}
 	for _, step := range []func(context.Context) error{b.plan, b.check, b.write, b.verify} {
-		if err := errors.Join(ctx.Err(), step(ctx)); err != nil {
+		if err := step(ctx); err != nil {
 			return "", err
 		}
+	}
+	if err := ctx.Err(); err != nil {
+		return "", err
 	}
 	return b.move(context.WithoutCancel(ctx))
 }
@@ -250,8 +253,8 @@ func (b *builder) writeCommit(ctx context.Context, w *objectWriter, root plumbin
 	}
 	b.who = who
 	c := &object.Commit{Author: who, Committer: who, Message: b.c.message(), TreeHash: root}
-	if author := b.c.Author; author != (Identity{}) {
-		c.Author.Name, c.Author.Email = clean(author.Name), clean(author.Email)
+	if name := clean(b.c.Author.Name); name != "" {
+		c.Author.Name, c.Author.Email = name, clean(b.c.Author.Email)
 	}
 	if b.c.Parent.Commit != "" {
 		c.ParentHashes = []plumbing.Hash{plumbing.NewHash(b.c.Parent.Commit)}

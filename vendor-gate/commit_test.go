@@ -11,8 +11,10 @@ import (
 )
 
 func TestCommitInAnEmptyRepository(t *testing.T) {
+	t.Parallel()
 	for _, args := range [][]string{nil, {"--bare"}} {
 		t.Run(strings.Join(args, ""), func(t *testing.T) {
+			t.Parallel()
 			g := newGitRepo(t, args...)
 			commit := g.accept(first)
 			if got := g.line("rev-parse", "HEAD"); got != commit {
@@ -48,6 +50,7 @@ func TestCommitInAnEmptyRepository(t *testing.T) {
 }
 
 func TestCommitKeepsEveryName(t *testing.T) {
+	t.Parallel()
 	files := content{
 		"policy/.git/config": "x", "policy/.gitattributes": "* text=auto\n", "policy/.GitIgnore": "*\n", "policy/.gitmodules": "[submodule]\n",
 		"policy/git~1": "x", "policy/GIT~1/y": "x", "policy/.g\u200cit": "x", "policy/a\\.git": "x",
@@ -58,6 +61,7 @@ func TestCommitKeepsEveryName(t *testing.T) {
 	}
 	for _, args := range [][]string{nil, {"--bare"}} {
 		t.Run(strings.Join(args, ""), func(t *testing.T) {
+			t.Parallel()
 			g := newGitRepo(t, args...)
 			g.accept(files)
 			g.fsck()
@@ -91,6 +95,7 @@ func TestCommitKeepsEveryName(t *testing.T) {
 
 // Files become directories and the other way round, and types change under one name.
 func TestCommitFollowsEveryChangeOfType(t *testing.T) {
+	t.Parallel()
 	a := content{"policy/x": "file", "policy/y/z": "file", "policy/l -> x": "", "policy/m": "m", "policy/s.sh": "s"}
 	b := content{"policy/x/y/z": "file", "policy/y": "file", "policy/l": "file", "policy/m -> x": "", "policy/s.sh/t": "s"}
 	g := newGitRepo(t)
@@ -111,8 +116,10 @@ func TestCommitFollowsEveryChangeOfType(t *testing.T) {
 
 // What others keep in the gate's directory, and other gates, stay as they are.
 func TestCommitKeepsNeighbours(t *testing.T) {
+	t.Parallel()
 	for _, dir := range []string{vendored, "ops/hosts/vendor"} {
 		t.Run(dir, func(t *testing.T) {
+			t.Parallel()
 			g := newGitRepo(t)
 			for _, name := range []string{"/claude/README", "/claude/files.txt", "/claude/z/notes", "/other/manifest.json", "/claude-2/files/x", "x/y", "-/y"} {
 				g.write(dir+name, name)
@@ -150,6 +157,7 @@ func TestCommitKeepsNeighbours(t *testing.T) {
 }
 
 func TestCommitTakesTheIdentityThatIsConfigured(t *testing.T) {
+	t.Parallel()
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
@@ -167,6 +175,7 @@ func TestCommitTakesTheIdentityThatIsConfigured(t *testing.T) {
 		{"author", "", Identity{"Some\nBody", "some@body"}, "SomeBody <some@body>|Op Erator <op@example>"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			g := newGitRepo(t)
 			g.write("extra", "[user]\n\tname = In Cluded\n")
 			g.write(".git/config", g.read(".git/config")+test.config)
@@ -184,6 +193,7 @@ func TestCommitTakesTheIdentityThatIsConfigured(t *testing.T) {
 }
 
 func TestCommitOnEveryKindOfBranch(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name    string
 		prepare func(g *gitRepo)
@@ -219,6 +229,7 @@ func TestCommitOnEveryKindOfBranch(t *testing.T) {
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			g := newGitRepo(t)
 			g.accept(first)
 			test.prepare(g)
@@ -258,8 +269,10 @@ func (g *gitRepo) commitNothing(message string) {
 }
 
 func TestBareRepositoryHasNoReflogUnlessConfigured(t *testing.T) {
+	t.Parallel()
 	for value, want := range map[string]int{"": 0, "false": 0, "true": 1, "always": 1} {
 		t.Run(value, func(t *testing.T) {
+			t.Parallel()
 			g := newGitRepo(t, "--bare")
 			if value != "" {
 				g.git("config", "core.logAllRefUpdates", value)
@@ -273,6 +286,7 @@ func TestBareRepositoryHasNoReflogUnlessConfigured(t *testing.T) {
 }
 
 func TestInitMakesARepository(t *testing.T) {
+	t.Parallel()
 	g := &gitRepo{t, filepath.Join(t.TempDir(), "new")}
 	if err := Init(g.path); err != nil {
 		t.Fatal(err)

@@ -24,7 +24,8 @@ const maxIncludes = 10
 // includeIf.
 func loadSettings(git string) (settings, error) {
 	files := []string{"/etc/gitconfig"}
-	if home, err := os.UserHomeDir(); err == nil {
+	home, err := os.UserHomeDir()
+	if err == nil {
 		config := os.Getenv("XDG_CONFIG_HOME")
 		if config == "" {
 			config = filepath.Join(home, ".config")
@@ -34,7 +35,7 @@ func loadSettings(git string) (settings, error) {
 	var s settings
 	for _, name := range append(files, filepath.Join(git, "config")) {
 		if err := s.load(name, 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
+			return nil, fmt.Errorf("configuration of git (with HOME=%s): %w", home, err)
 		}
 	}
 	return s, nil
@@ -52,6 +53,7 @@ func (s *settings) load(name string, depth int) error {
 		return err
 	}
 	defer f.Close()
+	var included error
 	err = gcfg.ReadWithCallback(f, func(section, subsection, key, value string, blank bool) error {
 		if key == "" {
 			return nil
@@ -65,29 +67,26 @@ func (s *settings) load(name string, depth int) error {
 			value = "true"
 		}
 		if full == "include.path" {
-			err := s.load(relativeTo(name, value), depth+1)
-			if errors.Is(err, fs.ErrNotExist) {
-				return nil // as git does
+			if included = s.load(relativeTo(name, value), depth+1); errors.Is(included, fs.ErrNotExist) {
+				included = nil // as git does
 			}
-			return err
+			return included
 		}
 		*s = append(*s, setting{full, value})
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+	if err != nil && included == nil {
+		err = fmt.Errorf("%s: %w", name, err)
 	}
-	return nil
+	return err
 }
 
 // relativeTo resolves path as it stands in the configuration file name.
 func relativeTo(name, path string) string {
-	switch path = expandHome(path); {
-	case filepath.IsAbs(path):
+	if path = expandHome(path); filepath.IsAbs(path) {
 		return path
-	default:
-		return filepath.Join(filepath.Dir(name), path)
 	}
+	return filepath.Join(filepath.Dir(name), path)
 }
 
 func expandHome(path string) string {

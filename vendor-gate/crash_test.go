@@ -105,6 +105,7 @@ func (g *gitRepo) copy(t *testing.T) *gitRepo {
 func forEachStep(t *testing.T, test func(t *testing.T, g *gitRepo, state map[string]string, step int)) {
 	for name, site := range crashSites(t) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			state := site.foreign()
 			var all []durable.Step
 			disk := durable.Disk{Around: func(s durable.Step, change func() error) error {
@@ -125,6 +126,7 @@ func forEachStep(t *testing.T, test func(t *testing.T, g *gitRepo, state map[str
 }
 
 func TestFinishAfterAKill(t *testing.T) {
+	t.Parallel()
 	forEachStep(t, func(t *testing.T, g *gitRepo, state map[string]string, step int) {
 		old := headOf(g)
 		job, err := json.Marshal(crash{g.path, step})
@@ -143,12 +145,14 @@ func TestFinishAfterAKill(t *testing.T) {
 
 // A step can fail before it took place, or take place and be reported as failed.
 func TestFinishAfterAFault(t *testing.T) {
+	t.Parallel()
 	errInjected := errors.New("injected")
 	for name, fault := range map[string]func(change func() error) error{
 		"not done": func(func() error) error { return errInjected },
 		"done":     func(change func() error) error { return errors.Join(change(), errInjected) },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			forEachStep(t, func(t *testing.T, g *gitRepo, state map[string]string, step int) {
 				old := headOf(g)
 				commit, err := g.tryAccept(atStep(step, fault), second)
@@ -209,6 +213,7 @@ func checkAfterwards(t *testing.T, g *gitRepo, old string, state map[string]stri
 }
 
 func TestFinishLeavesWhatTheOperatorDidSince(t *testing.T) {
+	t.Parallel()
 	const file = gateDir + "/files/policy/gate.yaml"
 	for _, test := range []struct {
 		name   string

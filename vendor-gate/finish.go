@@ -25,8 +25,10 @@ func (r *Repository) Finish(ctx context.Context, gate string) error {
 }
 
 func (r *Repository) finish(ctx context.Context, gate string) error {
-	if _, err := os.Lstat(r.own("")); errors.Is(err, fs.ErrNotExist) {
-		return nil // nothing was ever committed from here
+	if left, err := os.ReadDir(r.own("")); errors.Is(err, fs.ErrNotExist) || len(left) == 1 && left[0].Name() == ownLock {
+		return nil
+	} else if err != nil {
+		return err
 	}
 	unlock, err := r.lock(ctx)
 	if err != nil {

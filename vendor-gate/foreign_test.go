@@ -152,6 +152,7 @@ func (g *gitRepo) traps() (sprung func() string) {
 }
 
 func TestCommitTouchesNothingElse(t *testing.T) {
+	t.Parallel()
 	for name, prepare := range map[string]func(*gitRepo){
 		"plain":         func(*gitRepo) {},
 		"index v3":      func(g *gitRepo) { g.git("update-index", "--index-version", "3") },
@@ -163,6 +164,7 @@ func TestCommitTouchesNothingElse(t *testing.T) {
 		"gate is old":   func(g *gitRepo) { g.accept(content{"policy/gate.yaml": "before\n"}) },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			g := newGitRepo(t)
 			g.accept(first)
 			g.busy()
@@ -198,6 +200,7 @@ func TestCommitTouchesNothingElse(t *testing.T) {
 }
 
 func TestCommitRunsNothingOfTheRepository(t *testing.T) {
+	t.Parallel()
 	files := content{"policy/gate.yaml": "a\r\nb\r\n", "policy/data.bin": "\x00\r\n", "policy/audit.log": "ignored by name\n"}
 	for name, attributes := range map[string]string{
 		"none":      "",
@@ -208,6 +211,7 @@ func TestCommitRunsNothingOfTheRepository(t *testing.T) {
 	} {
 		for _, autocrlf := range []string{"false", "true", "input"} {
 			t.Run(name+"/"+autocrlf, func(t *testing.T) {
+				t.Parallel()
 				g := newGitRepo(t)
 				g.git("config", "core.autocrlf", autocrlf)
 				g.write("README", "hello\n")
@@ -244,6 +248,7 @@ func TestCommitRunsNothingOfTheRepository(t *testing.T) {
 }
 
 func TestGitReadsTheCommit(t *testing.T) {
+	t.Parallel()
 	g := newGitRepo(t)
 	commit := g.accept(first)
 	got := g.git("log", "-1", "--format=%an <%ae> %ad|%cn <%ce> %cd|%s|%b", "--date=iso")

@@ -13,11 +13,24 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
+// A Head is where a repository stands.
+type Head struct {
+	Branch string // refs/heads/x; empty when detached
+	Commit string // empty when the branch has no commit yet
+}
+
+func (h Head) String() string {
+	if h.Commit == "" {
+		return fmt.Sprintf("%q without a commit", h.Branch)
+	}
+	return fmt.Sprintf("%q at %.12s", h.Branch, h.Commit)
+}
+
 // Head says which branch is checked out, and its commit. On a detached HEAD it returns the commit and ErrDetached.
 func (r *Repository) Head() (Head, error) {
 	h, err := r.head()
-	if err != nil && !errors.Is(err, ErrDetached) {
-		return Head{}, fmt.Errorf("repository %s: %w", r.path, err)
+	if err != nil {
+		err = fmt.Errorf("repository %s: %w", r.path, err)
 	}
 	return h, err
 }
@@ -32,14 +45,16 @@ func (r *Repository) head() (Head, error) {
 		if !plumbing.IsHash(text) {
 			return Head{}, fmt.Errorf("HEAD holds %q, no branch and no commit", text)
 		}
-		return Head{Commit: text}, fmt.Errorf("repository %s: %w at %.12s; git switch to the branch that is to have the commit",
-			r.path, ErrDetached, text)
+		return Head{Commit: text}, fmt.Errorf("%w at %.12s; git switch to the branch that is to have the commit", ErrDetached, text)
 	}
 	if err := plumbing.ReferenceName(branch).Validate(); err != nil || !strings.HasPrefix(branch, "refs/heads/") {
 		return Head{}, fmt.Errorf("HEAD names %q, which is no branch", branch)
 	}
 	commit, err := r.resolve(branch)
-	return Head{branch, commit}, err
+	if err != nil {
+		return Head{}, err
+	}
+	return Head{branch, commit}, nil
 }
 
 // resolve returns the commit that the branch has, from its file or from packed-refs. It is empty for a branch without.

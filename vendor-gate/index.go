@@ -206,9 +206,20 @@ func (e *indexEntry) file() vendoredFile {
 
 // find returns the first entry of name, or nil.
 func (x *index) find(name string) *indexEntry {
-	i := sort.Search(len(x.entries), func(i int) bool { return string(x.entries[i].name) >= name })
+	i := x.search(name)
 	if i == len(x.entries) || string(x.entries[i].name) != name {
 		return nil
 	}
 	return &x.entries[i]
+}
+
+// below returns the entries of the directory dir.
+func (x *index) below(dir string) []indexEntry {
+	const afterSlash = "0"
+	return x.entries[x.search(dir+"/"):x.search(dir+afterSlash)]
+}
+
+// search returns where name is or would be.
+func (x *index) search(name string) int {
+	return sort.Search(len(x.entries), func(i int) bool { return string(x.entries[i].name) >= name })
 }

@@ -69,8 +69,10 @@ func indexes(t testing.TB) map[string][]byte {
 }
 
 func TestIndexIsCopied(t *testing.T) {
+	t.Parallel()
 	for name, data := range indexes(t) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			x, err := parseIndex(data)
 			if name == "version 4" || name == "split" || name == "sparse" {
 				if err == nil || !strings.Contains(err.Error(), "not supported") {
@@ -147,6 +149,7 @@ func checkSplice(t *testing.T, x *index, data []byte) {
 
 // The cached trees that are left must be those that git itself would compute.
 func TestCachedTreesStayTrue(t *testing.T) {
+	t.Parallel()
 	g := newGitRepo(t)
 	for _, name := range []string{"a/x", "a/y/z", "vendor-gate/other/x", "vendor-gate/claude/sub/x", "vendor-gate/z", "z/z"} {
 		g.write(name, name)
@@ -188,6 +191,7 @@ func TestCachedTreesStayTrue(t *testing.T) {
 
 // git must go on doubting the entries that it doubts, or an edit in the same second would be lost from its sight.
 func TestCommitHidesNoEditOfTheSameSecond(t *testing.T) {
+	t.Parallel()
 	g := newGitRepo(t)
 	g.git("config", "core.trustctime", "false") // as where a backup was restored
 	then := time.Now().Add(-time.Hour)
@@ -210,6 +214,7 @@ func TestCommitHidesNoEditOfTheSameSecond(t *testing.T) {
 }
 
 func TestIndexEntryMatches(t *testing.T) {
+	t.Parallel()
 	name := filepath.Join(t.TempDir(), "file")
 	write(t, name, "x")
 	var stat unix.Stat_t

@@ -39,37 +39,41 @@ func (r *Repository) log(gate string, max int) ([]LogEntry, error) {
 	if err != nil {
 		return nil, err
 	}
+	known := make(map[plumbing.Hash]string)
+	treeOf := func(commit plumbing.Hash) (string, error) {
+		if tree, ok := known[commit]; ok {
+			return tree, nil
+		}
+		e, err := r.gateEntry(r.objects, commit.String(), gate)
+		known[commit] = e.treeID()
+		return known[commit], err
+	}
 	var entries []LogEntry
 	for len(entries) < max {
 		c, err := h.next()
 		if c == nil || err != nil {
 			return entries, err
 		}
-		here, err := r.TreeID(c.Hash.String(), gate)
+		here, err := treeOf(c.Hash)
 		if err != nil {
 			return nil, err
 		}
-		same, changed := -1, here != ""
-		for i, id := range c.ParentHashes {
-			there, err := r.TreeID(id.String(), gate)
+		follow, changed := c.ParentHashes, here != "" || len(c.ParentHashes) > 0
+		for _, id := range c.ParentHashes {
+			there, err := treeOf(id)
 			if err != nil {
 				return nil, err
 			}
 			if here == there {
-				same = i
+				follow, changed = []plumbing.Hash{id}, false
 				break
 			}
-			changed = true
 		}
-		switch {
-		case same >= 0:
-			err = h.follow(c.ParentHashes[same])
-		case changed:
+		if changed {
 			entries = append(entries, LogEntry{c.Hash.String(), c.Committer.When, Identity{c.Author.Name, c.Author.Email},
 				subject(c.Message), parseTrailers(c.Message)})
-			err = h.follow(c.ParentHashes...)
 		}
-		if err != nil {
+		if err := h.follow(follow...); err != nil {
 			return nil, err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 )
 
 func TestLog(t *testing.T) {
+	t.Parallel()
 	g := newGitRepo(t)
 	g.commitNothing("before")
 	a := g.accept(first)
@@ -76,6 +77,7 @@ func ids(entries []LogEntry) (all []string) {
 }
 
 func TestLogOfAnUnbornBranchIsEmpty(t *testing.T) {
+	t.Parallel()
 	g := newGitRepo(t)
 	if got, err := g.open().Log(gateName, 10); err != nil || len(got) != 0 {
 		t.Errorf("got %v, %v", got, err)
@@ -86,6 +88,7 @@ func TestLogOfAnUnbornBranchIsEmpty(t *testing.T) {
 }
 
 func TestFindTrailer(t *testing.T) {
+	t.Parallel()
 	g := newGitRepo(t)
 	accepted := g.accept(first)
 	g.git("switch", "-qc", "theirs")
@@ -116,6 +119,7 @@ func TestFindTrailer(t *testing.T) {
 }
 
 func TestParseTrailers(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		message string
 		want    [][2]string
@@ -139,6 +143,7 @@ func TestParseTrailers(t *testing.T) {
 
 // A message comes back from git as it was given, whatever its parts look like.
 func TestMessage(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		change Change
 		want   string

@@ -23,7 +23,10 @@ func (c *Change) validate() error {
 		return fmt.Errorf("the generation is not one of gate %q", c.Gate)
 	}
 	if c.Parent.Branch == "" {
-		return ErrDetached
+		return fmt.Errorf("%w: there is no branch to commit to", ErrDetached)
+	}
+	if c.When.Unix() <= 0 {
+		return errors.New("the commit has no time")
 	}
 	if strings.TrimSpace(c.Subject) == "" {
 		return errors.New("the commit has no subject")
@@ -138,5 +141,5 @@ func clean(name string) string {
 		}
 		return c
 	}, name)
-	return strings.Trim(name, " .,:;\"'")
+	return strings.Trim(name, " .,:;\"'\\")
 }

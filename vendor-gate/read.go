@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -30,14 +32,18 @@ type Vendored struct {
 func (r *Repository) TreeID(commit, gate string) (string, error) {
 	defer r.objects.close()
 	e, err := r.gateEntry(r.objects, commit, gate)
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", fmt.Errorf("repository %s: %w", r.path, err)
-	case e == nil:
-		return "", nil
-	default:
-		return e.id.String(), nil
 	}
+	return e.treeID(), nil
+}
+
+// treeID is empty for a nil entry.
+func (e *treeEntry) treeID() string {
+	if e == nil {
+		return ""
+	}
+	return e.id.String()
 }
 
 // gateEntry finds the directory of a gate in a commit. It is nil where there is none.
@@ -72,7 +78,7 @@ func (r *Repository) read(ctx context.Context, o *objects, commit, gate string, 
 	if err != nil || e == nil {
 		return v, err
 	}
-	v.TreeID = e.id.String()
+	v.TreeID = e.treeID()
 	t, err := o.tree(e.id)
 	if err != nil {
 		return nil, err
@@ -86,10 +92,11 @@ func (r *Repository) read(ctx context.Context, o *objects, commit, gate string, 
 	var listed *manifest.Generation
 	files := make([]gitFile, 0, len(set.files))
 	total := int64(0)
-	for name, f := range set.files {
+	for _, name := range slices.Sorted(maps.Keys(set.files)) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		f := set.files[name]
 		stored, ok := strings.CutPrefix(name, dir+"/"+filesName+"/")
 		if !ok {
 			if listed, err = o.generation(f.id, gate, limits); err != nil {
@@ -104,11 +111,13 @@ func (r *Repository) read(ctx context.Context, o *objects, commit, gate string, 
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", name, err)
 		}
-		d, err := o.hashBlob(f.id, min(limits.File, limits.Total-total))
+		d, err := o.hashBlob(f.id, limits.File)
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", name, err)
 		}
-		total += d.size
+		if total += d.size; total > limits.Total {
+			return nil, fmt.Errorf("%q: with it the files have more than the limit of %d bytes together", name, limits.Total)
+		}
 		v.blobs[path] = f.id
 		files = append(files, gitFile{path, f.mode == modeExecutable, d.size, d.sha256})
 	}

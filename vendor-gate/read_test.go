@@ -17,6 +17,7 @@ import (
 
 // A reviewer edits the files with plain git, and the files count.
 func TestReadTakesTheContentFromGit(t *testing.T) {
+	t.Parallel()
 	const files = gateDir + "/files/"
 	base := content{"policy/gate.yaml": "1\n", "policy/run.sh": "run\n", "policy/dir/": "", "policy/sub/x": "x\n", "policy/link -> gate.yaml": ""}
 	for _, test := range []struct {
@@ -109,6 +110,7 @@ func without(c content, name string) content {
 }
 
 func TestReadKeepsListedModes(t *testing.T) {
+	t.Parallel()
 	g := newGitRepo(t)
 	c := first.change(Head{Branch: "refs/heads/main"})
 	for i := range c.Generation.Entries {
@@ -125,6 +127,7 @@ func TestReadKeepsListedModes(t *testing.T) {
 }
 
 func TestReadRefuses(t *testing.T) {
+	t.Parallel()
 	const files = gateDir + "/files/"
 	base := content{"policy/gate.yaml": "1\n", "policy/dir/": "", "policy/link -> gate.yaml": ""}
 	for _, test := range []struct {
@@ -202,6 +205,7 @@ func TestReadRefuses(t *testing.T) {
 }
 
 func TestReadNoticesCorruption(t *testing.T) {
+	t.Parallel()
 	for name, damage := range map[string]func(g *gitRepo, file string){
 		"other bytes": func(g *gitRepo, file string) {
 			// A whole object, under the name of another one.
@@ -218,6 +222,7 @@ func TestReadNoticesCorruption(t *testing.T) {
 	} {
 		for _, object := range []string{"files/policy/gate.yaml", "files/policy", "manifest.json"} {
 			t.Run(name+" "+object, func(t *testing.T) {
+				t.Parallel()
 				g := newGitRepo(t)
 				g.accept(first)
 				id := g.line("rev-parse", "HEAD:"+gateDir+"/"+object)
@@ -231,6 +236,7 @@ func TestReadNoticesCorruption(t *testing.T) {
 }
 
 func TestReadSurvivesRepacking(t *testing.T) {
+	t.Parallel()
 	g := newGitRepo(t)
 	g.accept(first)
 	r := g.open()
@@ -255,6 +261,7 @@ func TestReadSurvivesRepacking(t *testing.T) {
 }
 
 func TestReadLargeFiles(t *testing.T) {
+	t.Parallel()
 	g := newGitRepo(t)
 	big := content{"policy/big": strings.Repeat("0123456789abcdef", 1<<18), "policy/big2": strings.Repeat("0123456789abcdef", 1<<18) + "!"}
 	g.accept(big)
@@ -274,6 +281,7 @@ func TestReadLargeFiles(t *testing.T) {
 }
 
 func TestReadOfNothing(t *testing.T) {
+	t.Parallel()
 	g := newGitRepo(t)
 	r := g.open()
 	for _, commit := range []string{"", func() string { g.commitNothing("x"); return g.line("rev-parse", "HEAD") }()} {
@@ -297,6 +305,7 @@ func TestReadOfNothing(t *testing.T) {
 }
 
 func TestReadEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	g := newGitRepo(t)
 	commit := g.accept(first)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -53,17 +53,9 @@ func (r *Repository) checkParent(parent Head) error {
 		return err
 	}
 	if now != parent {
-		return fmt.Errorf("%w: it was %s of %q and is %s of %q; compare again", ErrMoved,
-			orNothing(parent.Commit), parent.Branch, orNothing(now.Commit), now.Branch)
+		return fmt.Errorf("%w: %s was compared, HEAD is %s; compare again", ErrMoved, parent, now)
 	}
 	return nil
-}
-
-func orNothing(commit string) string {
-	if commit == "" {
-		return "no commit"
-	}
-	return commit[:min(12, len(commit))]
 }
 
 // checkNewBranch refuses a name that a packed reference excludes: a and a/b cannot both be there.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,8 +70,13 @@ func (f *refresh) checkClean() error {
 // dirty lists the gate's paths where the index or the work tree holds somebody's work.
 func (f *refresh) dirty() ([]string, error) {
 	names := make(map[string]bool)
-	for i := range f.index.entries {
-		if name := string(f.index.entries[i].name); f.covers(name) {
+	files := f.dir + "/" + filesName
+	for _, e := range f.index.below(files) {
+		names[string(e.name)] = true
+	}
+	// A file may also stand where a directory must be.
+	for name := files; name != "."; name = path.Dir(name) {
+		if f.index.find(name) != nil {
 			names[name] = true
 		}
 	}
@@ -98,12 +104,7 @@ func (f *refresh) dirty() ([]string, error) {
 	return slices.Sorted(maps.Keys(dirty)), nil
 }
 
-// covers reports whether name is one of the gate's paths, or stands where a directory of theirs must be.
-func (f *refresh) covers(name string) bool {
-	return name == f.dir+"/"+manifestName || strings.HasPrefix(name, f.dir+"/"+filesName+"/") ||
-		strings.HasPrefix(f.dir+"/"+filesName+"/", name+"/")
-}
-
+// indexSide compares what is staged.
 func (f *refresh) indexSide(name string) side {
 	old, inOld := f.old[name]
 	new, inNew := f.new[name]
@@ -124,54 +125,68 @@ func (f *refresh) indexSide(name string) side {
 	}
 }
 
-// treeSide also says what is to blame where the work tree agrees with neither commit.
+// treeSide compares what is in the work tree, and says what is to blame where it is somebody's work.
 func (f *refresh) treeSide(name string) (in side, blame string, err error) {
-	new, inNew := f.new[name]
 	stat, err := f.tree.stat(name)
-	if blocked := (*blockedError)(nil); errors.As(err, &blocked) {
-		if f.removes(blocked.name) || !inNew {
-			return absent, "", nil
-		}
+	_, wanted := f.new[name]
+	var blocked *blockedError
+	switch {
+	case errors.As(err, &blocked) && wanted && !f.removes(blocked.name):
 		return other, blocked.name, nil
-	}
-	if errors.Is(err, fs.ErrNotExist) {
+	case errors.As(err, &blocked), errors.Is(err, fs.ErrNotExist):
 		return absent, "", nil
-	} else if err != nil {
+	case err != nil:
 		return other, name, err
 	}
 	switch stat.Mode & unix.S_IFMT {
 	case unix.S_IFREG:
-		if e := f.index.find(name); e != nil && e.plain() && e.matches(&stat, f.index) {
-			return f.indexSide(name), name, nil
-		}
-		id, err := f.tree.hash(name)
-		if err != nil {
-			return other, name, err
-		}
-		if inNew && f.same(new, id, &stat) {
-			return asNew, "", nil
-		}
-		if old, inOld := f.old[name]; inOld && f.same(old, id, &stat) {
-			return asOld, "", nil
-		}
-		return other, name, nil
+		in, err := f.fileSide(name, &stat)
+		return in, name, err
 	case unix.S_IFDIR:
-		if !inNew {
+		if !wanted {
 			return absent, "", nil
 		}
-		below, err := f.tree.list(name)
-		if err != nil {
-			return other, name, err
-		}
-		for _, file := range below {
-			if !f.removes(file) {
-				return other, file, nil
-			}
-		}
-		return absent, "", nil
+		return f.directorySide(name)
 	default:
 		return other, name, nil
 	}
+}
+
+// fileSide believes the index, as git does, or looks at the content.
+func (f *refresh) fileSide(name string, stat *unix.Stat_t) (side, error) {
+	if e := f.index.find(name); e != nil && e.plain() && e.matches(stat, f.index) {
+		return f.indexSide(name), nil
+	}
+	id, err := f.tree.hash(name)
+	if err != nil {
+		return other, err
+	}
+	same := func(file vendoredFile) bool {
+		executable := stat.Mode&0o100 != 0
+		return file.id == id && (!f.fileMode || executable == (file.mode == modeExecutable))
+	}
+	switch {
+	case same(f.new[name]):
+		return asNew, nil
+	case same(f.old[name]):
+		return asOld, nil
+	default:
+		return other, nil
+	}
+}
+
+// directorySide is about a directory that must make way for a file. It can if all that is in it goes away.
+func (f *refresh) directorySide(name string) (in side, blame string, err error) {
+	below, err := f.tree.list(name)
+	if err != nil {
+		return other, name, err
+	}
+	for _, file := range below {
+		if !f.removes(file) {
+			return other, file, nil
+		}
+	}
+	return absent, "", nil
 }
 
 // removes reports whether name is a file that goes away.
@@ -179,11 +194,6 @@ func (f *refresh) removes(name string) bool {
 	_, inOld := f.old[name]
 	_, inNew := f.new[name]
 	return inOld && !inNew
-}
-
-func (f *refresh) same(file vendoredFile, id plumbing.Hash, stat *unix.Stat_t) bool {
-	executable := stat.Mode&0o100 != 0
-	return file.id == id && (!f.fileMode || executable == (file.mode == modeExecutable))
 }
 
 // apply refreshes the paths that differ between the two commits. It passes over those where it finds somebody's work;

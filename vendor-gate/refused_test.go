@@ -51,6 +51,7 @@ func (g *gitRepo) whole() map[string]string {
 }
 
 func TestCommitRefusesToLoseWork(t *testing.T) {
+	t.Parallel()
 	const files = gateDir + "/files/"
 	for _, test := range []struct {
 		name  string
@@ -111,6 +112,7 @@ func TestCommitRefusesToLoseWork(t *testing.T) {
 }
 
 func TestCommitKeepsHarmlessWork(t *testing.T) {
+	t.Parallel()
 	const files = gateDir + "/files/"
 	for _, test := range []struct {
 		name   string
@@ -156,6 +158,7 @@ func TestCommitKeepsHarmlessWork(t *testing.T) {
 
 // What git checked out with conversions differs from the blob, and yet nobody has touched it.
 func TestCommitTakesGitsWordForAFileThatItCheckedOut(t *testing.T) {
+	t.Parallel()
 	g := newGitRepo(t)
 	g.accept(first)
 	g.git("config", "core.autocrlf", "true")
@@ -179,6 +182,7 @@ func TestCommitTakesGitsWordForAFileThatItCheckedOut(t *testing.T) {
 }
 
 func TestCommitRefusesAWorkTreeThatIsNotAtRest(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name string
 		do   func(g *gitRepo)
@@ -230,8 +234,10 @@ func stopped(g *gitRepo, args ...string) {
 }
 
 func TestCommitRefusesWhatIsLocked(t *testing.T) {
+	t.Parallel()
 	for _, lock := range []string{".git/index.lock", ".git/refs/heads/main.lock"} {
 		t.Run(filepath.Base(lock), func(t *testing.T) {
+			t.Parallel()
 			g := newGitRepo(t)
 			g.accept(first)
 			g.write(lock, "")
@@ -260,7 +266,9 @@ func TestCommitRefusesWhatIsLocked(t *testing.T) {
 }
 
 func TestCommitNoticesAConcurrentCommit(t *testing.T) {
+	t.Parallel()
 	t.Run("before", func(t *testing.T) {
+		t.Parallel()
 		g := newGitRepo(t)
 		g.accept(first)
 		r := g.open()
@@ -284,6 +292,7 @@ func TestCommitNoticesAConcurrentCommit(t *testing.T) {
 	// In a bare repository there is no index.lock to keep a push out, and update-ref does not ask for it.
 	for _, args := range [][]string{nil, {"--bare"}} {
 		t.Run("at each step"+strings.Join(args, ""), func(t *testing.T) {
+			t.Parallel()
 			for at := 0; ; at++ {
 				g := newGitRepo(t, args...)
 				base := g.accept(first)
@@ -317,6 +326,7 @@ func TestCommitNoticesAConcurrentCommit(t *testing.T) {
 
 // git prune with --expire=now takes what nothing refers to, however young it is.
 func TestCommitNoticesThatItsObjectsAreGone(t *testing.T) {
+	t.Parallel()
 	for op, want := range map[string]string{"write": "is not what was to be committed", "lock": "is damaged"} {
 		g := newGitRepo(t, "--bare")
 		g.accept(first)
@@ -337,6 +347,7 @@ func TestCommitNoticesThatItsObjectsAreGone(t *testing.T) {
 
 // In one that is packed in the meantime nothing is missing.
 func TestCommitFindsItsObjectsInAPack(t *testing.T) {
+	t.Parallel()
 	g := newGitRepo(t)
 	g.accept(first)
 	disk := durable.Disk{Around: func(s durable.Step, change func() error) error {
@@ -352,6 +363,7 @@ func TestCommitFindsItsObjectsInAPack(t *testing.T) {
 }
 
 func TestCommitRefusesOtherBytes(t *testing.T) {
+	t.Parallel()
 	for name, content := range map[string]func(manifest.Entry) (io.ReadCloser, error){
 		"changed": func(e manifest.Entry) (io.ReadCloser, error) {
 			return io.NopCloser(strings.NewReader(strings.Repeat("x", int(e.Size)))), nil
@@ -374,6 +386,7 @@ func TestCommitRefusesOtherBytes(t *testing.T) {
 		}(),
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			g := newGitRepo(t)
 			g.accept(first)
 			before := g.whole()
@@ -400,6 +413,7 @@ func TestCommitRefusesOtherBytes(t *testing.T) {
 }
 
 func TestCommitRefusesChangesThatGitCannotHold(t *testing.T) {
+	t.Parallel()
 	for name, edit := range map[string]func(*Change){
 		"no subject":        func(c *Change) { c.Subject = " " },
 		"subject of 2":      func(c *Change) { c.Subject = "a\nb" },
@@ -417,6 +431,7 @@ func TestCommitRefusesChangesThatGitCannotHold(t *testing.T) {
 		"bad path":          func(c *Change) { c.Generation.Entries[0].Path = "a\nb" },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			g := newGitRepo(t)
 			c := first.change(Head{Branch: "refs/heads/main"})
 			edit(&c)
@@ -431,8 +446,10 @@ func TestCommitRefusesChangesThatGitCannotHold(t *testing.T) {
 }
 
 func TestCommitRefusesABranchThatCannotBeMade(t *testing.T) {
+	t.Parallel()
 	for name, branch := range map[string]string{"below": "main/x", "above": "topic"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			g := newGitRepo(t)
 			g.accept(first)
 			g.git("branch", "topic/y")
@@ -453,6 +470,7 @@ func TestCommitRefusesABranchThatCannotBeMade(t *testing.T) {
 }
 
 func TestCommitThatChangesNothingIsRefused(t *testing.T) {
+	t.Parallel()
 	g := newGitRepo(t)
 	g.accept(first)
 	before := g.whole()
@@ -465,6 +483,7 @@ func TestCommitThatChangesNothingIsRefused(t *testing.T) {
 }
 
 func TestCommitRefusesAVendoredPathThatIsNoDirectory(t *testing.T) {
+	t.Parallel()
 	for name, make := range map[string]func(g *gitRepo){
 		"file":  func(g *gitRepo) { g.write(vendored, "a file\n") },
 		"link":  func(g *gitRepo) { os.Symlink("elsewhere", filepath.Join(g.path, vendored)) },
@@ -478,6 +497,7 @@ func TestCommitRefusesAVendoredPathThatIsNoDirectory(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			g := newGitRepo(t)
 			make(g)
 			g.commitAll("in the way")

@@ -181,27 +181,33 @@ func (r *Repository) checkFormat() error {
 // checkOption refuses the extensions that change what is read from a repository.
 func checkOption(name, value string) error {
 	if strings.HasPrefix(name, "remote.") && strings.HasSuffix(name, ".promisor") && value != "false" {
-		return errors.New("it is a partial clone, in which objects may be missing; use a full clone")
+		name = "extensions.partialclone" // which is what it comes down to
 	}
 	extension, ok := strings.CutPrefix(name, "extensions.")
 	if !ok {
 		return nil
 	}
-	switch value := strings.ToLower(value); {
-	case extension == "noop", extension == "noop-v1", extension == "preciousobjects":
+	value = strings.ToLower(value)
+	switch extension {
+	case "noop", "noop-v1", "preciousobjects":
 		return nil
-	case extension == "objectformat" && value == "sha1", extension == "refstorage" && value == "files":
-		return nil
-	case extension == "worktreeconfig" && value == "false":
-		return nil
-	case extension == "objectformat":
+	case "objectformat":
+		if value == "sha1" {
+			return nil
+		}
 		return fmt.Errorf("its object format is %s; only sha1 is supported: git init --object-format=sha1", value)
-	case extension == "refstorage":
+	case "refstorage":
+		if value == "files" {
+			return nil
+		}
 		return fmt.Errorf("its references are stored as %s; only files are supported: git refs migrate --ref-format=files", value)
-	case extension == "worktreeconfig":
+	case "worktreeconfig":
+		if value == "false" {
+			return nil
+		}
 		return errors.New("it has a configuration per work tree (git sparse-checkout sets that); " +
 			"run git config --unset extensions.worktreeConfig if it has no need of it, or use a clone of its own")
-	case extension == "partialclone":
+	case "partialclone":
 		return errors.New("it is a partial clone, in which objects may be missing; use a full clone")
 	default:
 		return fmt.Errorf("its extension %q is not known", extension)

@@ -10,6 +10,7 @@ import (
 )
 
 func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name    string
 		prepare func(g *gitRepo)
@@ -71,6 +72,7 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 func TestOpenRefusesSparseIndex(t *testing.T) {
+	t.Parallel()
 	g := newGitRepo(t)
 	for _, name := range []string{"a/x", "b/x"} {
 		g.write(name, name)
@@ -84,12 +86,14 @@ func TestOpenRefusesSparseIndex(t *testing.T) {
 }
 
 func TestOpenRefusesARepositoryOfSomebodyElse(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: gives files to another user")
 	}
 	const nobody = 65534
 	for _, name := range []string{".", ".git", ".git/config", ".git/HEAD", ".git/objects", ".git/refs", ".git/index"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			g := newGitRepo(t)
 			g.write("x", "x")
 			g.commitAll("x")
@@ -102,6 +106,7 @@ func TestOpenRefusesARepositoryOfSomebodyElse(t *testing.T) {
 		})
 	}
 	t.Run("group", func(t *testing.T) {
+		t.Parallel()
 		g := newGitRepo(t)
 		git := filepath.Join(g.path, ".git")
 		if err := errors.Join(os.Chown(git, -1, nobody), os.Chmod(git, 0o775)); err != nil {
@@ -118,6 +123,7 @@ func TestOpenRefusesARepositoryOfSomebodyElse(t *testing.T) {
 		}
 	})
 	t.Run("included configuration", func(t *testing.T) {
+		t.Parallel()
 		g := newGitRepo(t)
 		g.write("extra", "[user]\n\tname = x\n")
 		g.git("config", "include.path", "../extra")
@@ -131,6 +137,7 @@ func TestOpenRefusesARepositoryOfSomebodyElse(t *testing.T) {
 }
 
 func TestOpenRefusesAVendoredDirectoryThatIsNone(t *testing.T) {
+	t.Parallel()
 	g := newGitRepo(t)
 	for _, dir := range []string{"", ".", "..", "/abs", "a/../b", "a/", "a//b", "./a", "../a", ".git", "a/.GIT/b", "git~1", "a%b"} {
 		if _, err := Open(g.path, dir); err == nil || !strings.Contains(err.Error(), "vendored") {
@@ -140,6 +147,7 @@ func TestOpenRefusesAVendoredDirectoryThatIsNone(t *testing.T) {
 }
 
 func TestOpenTakes(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name    string
 		prepare func(g *gitRepo)
@@ -162,6 +170,7 @@ func TestOpenTakes(t *testing.T) {
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			g := newGitRepo(t)
 			test.prepare(g)
 			if _, err := Open(g.path, vendored); err != nil {
@@ -172,6 +181,7 @@ func TestOpenTakes(t *testing.T) {
 }
 
 func TestHead(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name    string
 		prepare func(g *gitRepo)
@@ -194,6 +204,7 @@ func TestHead(t *testing.T) {
 		{"broken packed-refs", func(g *gitRepo) { g.write(".git/packed-refs", "x\n") }, "", "git fsck"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			g := newGitRepo(t)
 			test.prepare(g)
 			r := g.open()

@@ -36,6 +36,7 @@ func sshKey(t *testing.T, g *gitRepo, passphrase string) (key string) {
 }
 
 func TestCommitIsSignedWithSSH(t *testing.T) {
+	t.Parallel()
 	for _, suffix := range []string{"", ".pub"} {
 		g := newGitRepo(t)
 		key := sshKey(t, g, "")
@@ -79,6 +80,7 @@ func TestCommitIsSignedWithGPG(t *testing.T) {
 }
 
 func TestCommitIsNotMadeWhenSigningFails(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name      string
 		configure func(t *testing.T, g *gitRepo)

@@ -17,7 +17,7 @@
 //	verify    the new commit, read back from the disk, differs in the gate only and holds the accepted bytes
 //	move      the branch, by compare-and-swap under git's lock, with its reflog
 //	refresh   the work tree, then the index, for the paths that changed
-//	verify    once more, now that the commit counts
+//	confirm   the objects are all still there, now that the commit counts
 //
 // A process that is killed after the move leaves a commit whose index and work tree look older. Finish, or the next
 // Commit, brings them up to date from a note of intent that was written before the move. Only what still is as the old
@@ -54,12 +54,6 @@ var (
 	ErrUnchanged  = errors.New("the commit would change nothing")
 )
 
-// A Head is where a repository stands.
-type Head struct {
-	Branch string // refs/heads/x; empty when detached
-	Commit string // empty when the branch has no commit yet
-}
-
 // An Identity is who made a commit.
 type Identity struct{ Name, Email string }
 
@@ -68,16 +62,17 @@ type Change struct {
 	Gate       string
 	Parent     Head // the commit that Generation was compared with
 	Generation *manifest.Generation
-	// Content opens the bytes of a file of Generation. It is not called for bytes that the parent has.
+	// Content opens the bytes of a file of Generation: once to work out what the commit will be, and once to write them.
+	// It is not called for bytes that the parent has.
 	Content  func(manifest.Entry) (io.ReadCloser, error)
 	Subject  string
 	Body     string // paragraphs, or empty
 	Trailers [][2]string
-	Author   Identity  // as git is configured, where it is zero
+	Author   Identity  // as git is configured, where it has no name
 	When     time.Time // its zone goes into the commit
 }
 
-// gateLayout is what lies in a gate's directory.
+// What is a gate's in its directory.
 const (
 	manifestName = "manifest.json"
 	filesName    = "files"

@@ -15,8 +15,8 @@ import (
 )
 
 // verify reads the commit back, as somebody would who knows nothing of how it was made, and holds it to what was
-// accepted: the parent's tree but for the gate, and there the generation. No object that was written has been read
-// before, so all of them come from the disk.
+// accepted: the parent's tree but for the gate, and there the generation. What was written comes from the disk, since
+// nothing has read it before.
 func (b *builder) verify(ctx context.Context) error {
 	if err := b.verifyCommit(ctx, b.r.objects); err != nil {
 		return fmt.Errorf("commit %s is not what was to be committed: %w", b.commit, err)

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
@@ -22,12 +21,11 @@ import (
 // An objectWriter adds loose objects to a repository, not yet flushed to the disk. What a crash leaves unfinished is
 // named as git names such files, so that git's own housekeeping removes it.
 type objectWriter struct {
-	r    *Repository
-	dry  bool                   // only work out names
-	have map[plumbing.Hash]bool // what the parent commit has, and git will therefore keep
-	zlib *zlib.Writer
-
+	r       *Repository
+	dry     bool                   // only work out names
+	have    map[plumbing.Hash]bool // what the parent commit has, and git will therefore keep
 	written []plumbing.Hash
+	zlib    *zlib.Writer
 }
 
 // write adds an object of size bytes, which fill writes.
@@ -74,13 +72,10 @@ func (w *objectWriter) compress(f io.Writer, kind plumbing.ObjectType, size int6
 	return hasher.Sum(), w.zlib.Close()
 }
 
-// place gives a finished object its name. One that is there already only gets a new time, as git gives it: objects that
-// nothing refers to yet are removed when they are old.
+// place gives a finished object its name. One that is there already is replaced by its like, with a new time: git
+// removes objects that nothing refers to when they are old.
 func place(temp, dir string, id plumbing.Hash) error {
 	name := loosePath(dir, id)
-	if _, err := os.Lstat(name); err == nil {
-		return freshen(name)
-	}
 	if err := os.Mkdir(filepath.Dir(name), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
@@ -88,13 +83,8 @@ func place(temp, dir string, id plumbing.Hash) error {
 }
 
 func loosePath(dir string, id plumbing.Hash) string {
-	hex := id.String()
-	return filepath.Join(dir, hex[:2], hex[2:])
-}
-
-func freshen(name string) error {
-	now := time.Now()
-	return os.Chtimes(name, now, now)
+	name := id.String()
+	return filepath.Join(dir, name[:2], name[2:])
 }
 
 // bytes adds a small object whose name can be known before.

@@ -32,15 +32,10 @@ type notice struct {
 }
 
 // rows adds what the outbox knows to reports.
-func (s *site) rows(reports []reconcile.Report) ([]row, error) {
-	open, err := s.warden.Outbox.Open("")
-	if err != nil {
-		return nil, err
-	}
-	pending, err := s.warden.Outbox.Pending()
-	if err != nil {
-		return nil, err
-	}
+func (s *site) rows(reports []reconcile.Report) []row {
+	// A record that cannot be read is set aside and named by the next delivery; the others are still worth showing.
+	open, _ := s.warden.Outbox.Open("")
+	pending, _ := s.warden.Outbox.Pending()
 	rows := make([]row, len(reports))
 	for i, r := range reports {
 		rows[i] = row{Report: r, Notices: []notice{}}
@@ -64,7 +59,7 @@ func (s *site) rows(reports []reconcile.Report) ([]row, error) {
 			}
 		}
 	}
-	return rows, nil
+	return rows
 }
 
 func (g *globals) printRows(s *site, rows []row, asJSON bool) error {

@@ -64,10 +64,7 @@ func runReconcile(ctx context.Context, g *globals, opts reconcileOptions) error 
 	if err != nil {
 		return err
 	}
-	rows, err := s.rows(pass.Reports)
-	if err != nil {
-		return err
-	}
+	rows := s.rows(pass.Reports)
 	if opts.quiet {
 		rows = slices.DeleteFunc(rows, func(r row) bool { return r.Result == reconcile.InSync })
 	}
@@ -103,10 +100,7 @@ func (g *globals) finish(s *site, o outcome, json bool, done string) error {
 	if err := s.writeIndex(); err != nil {
 		return err
 	}
-	rows, err := s.rows(o.pass.Reports)
-	if err != nil {
-		return err
-	}
+	rows := s.rows(o.pass.Reports)
 	g.printDelivery(o.pass.Delivery)
 	if json {
 		return cli.PrintJSON(g.streams.Out, struct {

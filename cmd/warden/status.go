@@ -51,10 +51,7 @@ func runStatus(g *globals, opts statusOptions) error {
 		reports = append(reports, status.Report)
 		pauses = append(pauses, status.Pause)
 	}
-	rows, err := s.rows(reports)
-	if err != nil {
-		return err
-	}
+	rows := s.rows(reports)
 	for i := range rows {
 		rows[i].Pause = pauses[i]
 	}
