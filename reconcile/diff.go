@@ -10,8 +10,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/pmezard/go-difflib/difflib"
-
 	"gatehouse/manifest"
 )
 
@@ -124,12 +122,15 @@ func diffLines(c *manifest.Change, old, newer func() ([]byte, error)) []string {
 		}
 		return fmt.Sprintf("%s/%s", prefix, c.Path)
 	}
-	text, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: splitLines(a), B: splitLines(b),
-		FromFile: name("accepted", was), ToFile: name("new", is), Context: 3})
-	if err != nil {
-		return append(head, fmt.Sprintf("(no diff: %v)", err))
+	head = append(head, "--- "+name("accepted", was), "+++ "+name("new", is))
+	for _, line := range unified(splitLines(a), splitLines(b)) {
+		if text, ok := strings.CutSuffix(line, noNewline); ok {
+			head = append(head, text, noNewline[1:])
+		} else {
+			head = append(head, line)
+		}
 	}
-	return append(head, strings.Split(strings.TrimSuffix(text, "\n"), "\n")...)
+	return head
 }
 
 func fileSide(s *manifest.Side) bool { return s != nil && s.Type == manifest.File }
@@ -138,16 +139,18 @@ func lines(text []byte) int { return bytes.Count(text, []byte{'\n'}) }
 
 func isText(data []byte) bool { return utf8.Valid(data) && bytes.IndexByte(data, 0) < 0 }
 
-// splitLines keeps line ends, and says so where the last one is missing, as diff does.
+// noNewline marks a last line that does not end, as diff does. No line can hold it of its own.
+const noNewline = "\n\\ No newline at end of file"
+
 func splitLines(text []byte) []string {
 	if len(text) == 0 {
 		return nil
 	}
-	list := strings.SplitAfter(string(text), "\n")
+	list := strings.Split(string(text), "\n")
 	if last := len(list) - 1; list[last] == "" {
 		list = list[:last]
 	} else {
-		list[last] += "\n\\ No newline at end of file\n"
+		list[last] += noNewline
 	}
 	return list
 }
