@@ -34,6 +34,7 @@ func manifestTree(t *testing.T, h *host) string { return claimed(t, h).Tree }
 // forge replaces the object of an entry by other bytes of the same length.
 func forge(t *testing.T, h *host, path string) {
 	t.Helper()
+	time.Sleep(2 * clockGrain) // the publisher tells by the file's times, which lag by that much
 	for _, e := range claimed(t, h).Entries {
 		if e.Path != path {
 			continue
