@@ -52,12 +52,15 @@ func TestCommitInAnEmptyRepository(t *testing.T) {
 func TestCommitKeepsEveryName(t *testing.T) {
 	t.Parallel()
 	files := content{
-		"policy/.git/config": "x", "policy/.gitattributes": "* text=auto\n", "policy/.GitIgnore": "*\n", "policy/.gitmodules": "[submodule]\n",
-		"policy/git~1": "x", "policy/GIT~1/y": "x", "policy/.g\u200cit": "x", "policy/a\\.git": "x",
-		"policy/-rf": "x", "policy/:(top)other": "x", "policy/ spaces  ": "x", "policy/\u202eevil": "x", "policy/100%": "x", "policy/%2egit": "x",
+		"policy/.git/config": "x", "policy/.gitattributes": "* text=auto\n", "policy/.GitIgnore": "*\n",
+		"policy/.gitmodules": "[submodule]\n",
+		"policy/git~1":       "x", "policy/GIT~1/y": "x", "policy/.g\u200cit": "x", "policy/a\\.git": "x",
+		"policy/-rf": "x", "policy/:(top)other": "x", "policy/ spaces  ": "x", "policy/\u202eevil": "x",
+		"policy/100%": "x", "policy/%2egit": "x",
 		"policy/ünï": "x", "policy/" + strings.Repeat("n", 255): "x", "policy/" + strings.Repeat("d/", 60) + "deep": "x",
 		"policy/run.sh": "#!/bin/sh\n", "policy/empty": "", "policy/empty dir/": "", "policy/link -> ../../etc/passwd": "",
-		"policy/a": "x", "policy/a.b": "x", "policy/a-b/c": "x", "policy/a0": "x", "policy/aa/b": "x", "policy/aa.b": "x", "policy/aa-b": "x", "policy/aa0": "x", "single": "a live root that is a file",
+		"policy/a": "x", "policy/a.b": "x", "policy/a-b/c": "x", "policy/a0": "x", "policy/aa/b": "x", "policy/aa.b": "x",
+		"policy/aa-b": "x", "policy/aa0": "x", "single": "a live root that is a file",
 	}
 	for _, args := range [][]string{nil, {"--bare"}} {
 		t.Run(strings.Join(args, ""), func(t *testing.T) {
@@ -121,7 +124,9 @@ func TestCommitKeepsNeighbours(t *testing.T) {
 		t.Run(dir, func(t *testing.T) {
 			t.Parallel()
 			g := newGitRepo(t)
-			for _, name := range []string{"/claude/README", "/claude/files.txt", "/claude/z/notes", "/other/manifest.json", "/claude-2/files/x", "x/y", "-/y"} {
+			for _, name := range []string{
+				"/claude/README", "/claude/files.txt", "/claude/z/notes", "/other/manifest.json", "/claude-2/files/x", "x/y", "-/y",
+			} {
 				g.write(dir+name, name)
 			}
 			g.commitAll("neighbours")
@@ -170,8 +175,10 @@ func TestCommitTakesTheIdentityThatIsConfigured(t *testing.T) {
 		{"global", "", Identity{}, "Op Erator <op@example>|Op Erator <op@example>"},
 		{"local", "[user]\n\tname = \"Lo <Cal>\"\n", Identity{}, "Lo Cal <op@example>|Lo Cal <op@example>"},
 		{"included", "[include]\n\tpath = ../extra\n", Identity{}, "In Cluded <op@example>|In Cluded <op@example>"},
-		{"later wins", "[include]\n\tpath = ../extra\n[user]\n\tname = Later\n", Identity{}, "Later <op@example>|Later <op@example>"},
-		{"none", "[user]\n\tname =\n\temail =\n", Identity{}, "Gatehouse warden <warden@" + host + ">|Gatehouse warden <warden@" + host + ">"},
+		{"later wins", "[include]\n\tpath = ../extra\n[user]\n\tname = Later\n", Identity{},
+			"Later <op@example>|Later <op@example>"},
+		{"none", "[user]\n\tname =\n\temail =\n", Identity{},
+			"Gatehouse warden <warden@" + host + ">|Gatehouse warden <warden@" + host + ">"},
 		{"author", "", Identity{"Some\nBody", "some@body"}, "SomeBody <some@body>|Op Erator <op@example>"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

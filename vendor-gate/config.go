@@ -33,10 +33,13 @@ func loadSettings(git string) (settings, error) {
 		files = append(files, filepath.Join(config, "git", "config"), filepath.Join(home, ".gitconfig"))
 	}
 	var s settings
-	for _, name := range append(files, filepath.Join(git, "config")) {
+	for _, name := range files {
 		if err := s.load(name, 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("configuration of git (with HOME=%s): %w", home, err)
+			return nil, fmt.Errorf("configuration of git, with HOME=%s: %w", home, err)
 		}
+	}
+	if err := s.load(filepath.Join(git, "config"), 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
 	return s, nil
 }

@@ -101,8 +101,9 @@ func (g *gitRepo) copy(t *testing.T) *gitRepo {
 	return c
 }
 
-// forEachStep runs a test for each step of a commit, with a repository of its own and its foreign state.
-func forEachStep(t *testing.T, test func(t *testing.T, g *gitRepo, state map[string]string, step int)) {
+// forEachStep runs a test for each step of a commit, with a repository of its own and its foreign state. few leaves out
+// objects that are written between two others.
+func forEachStep(t *testing.T, few bool, test func(t *testing.T, g *gitRepo, state map[string]string, step int)) {
 	for name, site := range crashSites(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -116,6 +117,9 @@ func forEachStep(t *testing.T, test func(t *testing.T, g *gitRepo, state map[str
 				t.Fatal(err)
 			}
 			for step, s := range all {
+				if few && s.Op == "put" && step > 0 && all[step-1].Op == "put" && all[step+1].Op == "put" {
+					continue
+				}
 				t.Run(fmt.Sprintf("%d %s %s", step, s.Op, filepath.Base(s.Name)), func(t *testing.T) {
 					t.Parallel()
 					test(t, site.copy(t), state, step)
@@ -127,7 +131,7 @@ func forEachStep(t *testing.T, test func(t *testing.T, g *gitRepo, state map[str
 
 func TestFinishAfterAKill(t *testing.T) {
 	t.Parallel()
-	forEachStep(t, func(t *testing.T, g *gitRepo, state map[string]string, step int) {
+	forEachStep(t, false, func(t *testing.T, g *gitRepo, state map[string]string, step int) {
 		old := headOf(g)
 		job, err := json.Marshal(crash{g.path, step})
 		if err != nil {
@@ -153,7 +157,7 @@ func TestFinishAfterAFault(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			forEachStep(t, func(t *testing.T, g *gitRepo, state map[string]string, step int) {
+			forEachStep(t, true, func(t *testing.T, g *gitRepo, state map[string]string, step int) {
 				old := headOf(g)
 				commit, err := g.tryAccept(atStep(step, fault), second)
 				if !errors.Is(err, errInjected) {
@@ -212,6 +216,63 @@ func checkAfterwards(t *testing.T, g *gitRepo, old string, state map[string]stri
 	g.fsck()
 }
 
+// cutShort accepts second and ends when the branch has moved.
+func (g *gitRepo) cutShort() {
+	g.t.Helper()
+	errKilled := errors.New("killed")
+	dead := false
+	disk := durable.Disk{Around: func(s durable.Step, change func() error) error {
+		if dead {
+			return errKilled
+		}
+		dead = s.Op == "rename" && filepath.Base(s.Name) == "main"
+		return change()
+	}}
+	if commit, err := g.tryAccept(disk, second); commit == "" || !errors.Is(err, errKilled) {
+		g.t.Fatalf("got commit %q and error %v", commit, err)
+	}
+}
+
+// What Finish leaves when it is cut short itself, the next Finish completes.
+func TestFinishCanBeCutShort(t *testing.T) {
+	t.Parallel()
+	errInjected := errors.New("injected")
+	site := newGitRepo(t)
+	site.accept(first)
+	site.cutShort()
+	for step, injected := 0, true; injected; step++ {
+		for _, after := range []bool{false, true} {
+			g := site.copy(t)
+			// A copy has no link that proves a lock to be ours.
+			os.Remove(filepath.Join(g.path, ".git/index.lock"))
+			r := g.open()
+			injected = false
+			dead := false
+			n := 0
+			r.Disk = durable.Disk{Around: func(_ durable.Step, change func() error) error {
+				if n++; dead || n-1 == step && !after {
+					injected, dead = true, true
+					return errInjected
+				}
+				if n-1 == step {
+					injected, dead = true, true
+					return errors.Join(change(), errInjected)
+				}
+				return change()
+			}}
+			if err := r.Finish(t.Context(), gateName); errors.Is(err, errInjected) != injected {
+				t.Fatalf("step %d: got error %v", step, err)
+			}
+			if err := g.open().Finish(t.Context(), gateName); err != nil {
+				t.Fatalf("step %d: Finish once more: %v", step, err)
+			}
+			if got := g.git("status", "--porcelain", "--untracked-files=all"); got != "" {
+				t.Errorf("step %d: status:\n%s", step, got)
+			}
+		}
+	}
+}
+
 func TestFinishLeavesWhatTheOperatorDidSince(t *testing.T) {
 	t.Parallel()
 	const file = gateDir + "/files/policy/gate.yaml"
@@ -238,19 +299,7 @@ func TestFinishLeavesWhatTheOperatorDidSince(t *testing.T) {
 			g := newGitRepo(t)
 			g.accept(first)
 			g.git("branch", "old")
-			// The commit ends when the branch has moved.
-			errKilled := errors.New("killed")
-			dead := false
-			disk := durable.Disk{Around: func(s durable.Step, change func() error) error {
-				if dead {
-					return errKilled
-				}
-				dead = s.Op == "rename" && filepath.Base(s.Name) == "main"
-				return change()
-			}}
-			if commit, err := g.tryAccept(disk, second); commit == "" || !errors.Is(err, errKilled) {
-				t.Fatalf("got commit %q and error %v", commit, err)
-			}
+			g.cutShort()
 			os.Remove(filepath.Join(g.path, ".git/index.lock")) // as an operator does
 			test.edit(g)
 			if err := g.open().Finish(t.Context(), gateName); err != nil {

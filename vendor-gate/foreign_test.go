@@ -264,7 +264,8 @@ func TestGitReadsTheCommit(t *testing.T) {
 		t.Errorf("git interpret-trailers prints %q, %v", trailers, err)
 	}
 	for _, log := range []string{"HEAD", "refs/heads/main"} {
-		want := fmt.Sprintf("%040d %s Op Erator <op@example> 1796036400 +0100\tcommit (initial): accept drift d-1234 of claude\n", 0, commit)
+		want := fmt.Sprintf("%040d %s Op Erator <op@example> 1796036400 +0100\t", 0, commit) +
+			"commit (initial): accept drift d-1234 of claude\n"
 		if got := g.read(".git/logs/" + log); got != want {
 			t.Errorf("reflog of %s: %q, want %q", log, got, want)
 		}

@@ -45,7 +45,8 @@ func (r *Repository) head() (Head, error) {
 		if !plumbing.IsHash(text) {
 			return Head{}, fmt.Errorf("HEAD holds %q, no branch and no commit", text)
 		}
-		return Head{Commit: text}, fmt.Errorf("%w at %.12s; git switch to the branch that is to have the commit", ErrDetached, text)
+		err := fmt.Errorf("%w at %.12s; git switch to the branch that is to have the commit", ErrDetached, text)
+		return Head{Commit: text}, err
 	}
 	if err := plumbing.ReferenceName(branch).Validate(); err != nil || !strings.HasPrefix(branch, "refs/heads/") {
 		return Head{}, fmt.Errorf("HEAD names %q, which is no branch", branch)

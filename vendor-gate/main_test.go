@@ -35,7 +35,8 @@ func TestMain(m *testing.M) {
 	}
 	os.Setenv("HOME", home)
 	os.Setenv("GIT_CONFIG_NOSYSTEM", "1")
-	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[user]\n\tname = Op Erator\n\temail = op@example\n"), 0o644); err != nil {
+	config := []byte("[user]\n\tname = Op Erator\n\temail = op@example\n")
+	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), config, 0o644); err != nil {
 		panic(err)
 	}
 	code := m.Run()
@@ -127,9 +128,9 @@ func (g *gitRepo) commitAll(message string) string {
 // fsck holds the whole repository to git's own rules, and lets it print nothing.
 func (g *gitRepo) fsck() {
 	g.t.Helper()
-	cmd := exec.Command("git", "fsck", "--full", "--strict", "--no-dangling", "--no-progress")
-	cmd.Dir = g.path
-	if out, err := cmd.CombinedOutput(); err != nil || strings.Trim(string(out), "\n") != "" && !strings.HasPrefix(string(out), "notice: ") {
+	cmd := gitCommand(g.path, "fsck", "--full", "--strict", "--no-dangling", "--no-progress")
+	out, err := cmd.CombinedOutput()
+	if err != nil || len(out) > 0 && !strings.HasPrefix(string(out), "notice: ") {
 		g.t.Errorf("git fsck: %v\n%s", err, out)
 	}
 }

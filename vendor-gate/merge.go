@@ -80,5 +80,6 @@ func addParents(entries map[string]manifest.Entry, path string) error {
 
 // conflict is about a name that is one thing below files/ and another in manifest.json.
 func conflict(path string, listed manifest.Type) error {
-	return fmt.Errorf("%q is below %s/ in git, but %s lists it as %s; change one of them", path, filesName, manifestName, listed)
+	return fmt.Errorf("%q is below %s/ in git, but %s lists it as %s; change one of them",
+		path, filesName, manifestName, listed)
 }

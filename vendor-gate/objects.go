@@ -53,7 +53,7 @@ func (o *objects) close() {
 // add opens the object directory dir and its alternates. go-git would read relative alternates as something else.
 func (o *objects) add(dir string, depth int) error {
 	if filepath.Base(dir) != "objects" || depth > maxAlternates {
-		return fmt.Errorf("cannot read the borrowed object directory %q; run git repack -a -d and remove objects/info/alternates", dir)
+		return fmt.Errorf("cannot read objects borrowed from %q; run git repack -a -d and remove objects/info/alternates", dir)
 	}
 	fsys := osfs.New(filepath.Dir(dir))
 	o.stores = append(o.stores, filesystem.NewObjectStorageWithOptions(dotgit.New(fsys), cache.NewObjectLRU(cacheSize),

@@ -19,7 +19,9 @@ import (
 func TestReadTakesTheContentFromGit(t *testing.T) {
 	t.Parallel()
 	const files = gateDir + "/files/"
-	base := content{"policy/gate.yaml": "1\n", "policy/run.sh": "run\n", "policy/dir/": "", "policy/sub/x": "x\n", "policy/link -> gate.yaml": ""}
+	base := content{
+		"policy/gate.yaml": "1\n", "policy/run.sh": "run\n", "policy/dir/": "", "policy/sub/x": "x\n", "policy/link -> gate.yaml": "",
+	}
 	for _, test := range []struct {
 		name string
 		edit func(g *gitRepo)
@@ -263,7 +265,8 @@ func TestReadSurvivesRepacking(t *testing.T) {
 func TestReadLargeFiles(t *testing.T) {
 	t.Parallel()
 	g := newGitRepo(t)
-	big := content{"policy/big": strings.Repeat("0123456789abcdef", 1<<18), "policy/big2": strings.Repeat("0123456789abcdef", 1<<18) + "!"}
+	text := strings.Repeat("0123456789abcdef", 1<<18)
+	big := content{"policy/big": text, "policy/big2": text + "!"}
 	g.accept(big)
 	g.git("gc", "-q", "--prune=now") // packs one as a delta of the other
 	r := g.open()

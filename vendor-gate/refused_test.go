@@ -458,7 +458,8 @@ func TestCommitRefusesABranchThatCannotBeMade(t *testing.T) {
 			g.remove(".git/index")
 			g.remove(vendored)
 			before := g.git("for-each-ref")
-			if commit, err := g.tryAccept(durable.Disk{}, second); commit != "" || err == nil || !strings.Contains(err.Error(), "cannot be made") {
+			commit, err := g.tryAccept(durable.Disk{}, second)
+			if commit != "" || err == nil || !strings.Contains(err.Error(), "cannot be made") {
 				t.Errorf("got commit %q and error %v", commit, err)
 			}
 			if got := g.git("for-each-ref"); got != before {

@@ -169,7 +169,8 @@ func (r *Repository) checkFormat() error {
 	if sparse, err := r.config.boolean("core.sparsecheckout", false); err != nil {
 		return err
 	} else if sparse {
-		return errors.New("its checkout is sparse, which is not supported; run git sparse-checkout disable, or use a clone of its own")
+		return errors.New("its checkout is sparse, which is not supported; run git sparse-checkout disable, " +
+			"or use a clone of its own")
 	}
 	if r.bare {
 		return nil

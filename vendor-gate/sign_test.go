@@ -66,14 +66,16 @@ func TestCommitIsSignedWithGPG(t *testing.T) {
 		os.RemoveAll(home)
 	})
 	t.Setenv("GNUPGHOME", home)
-	cmd := exec.Command("gpg", "--batch", "--passphrase", "", "--quick-gen-key", "Op Erator <op@example>", "default", "default", "never")
+	cmd := exec.Command("gpg", "--batch", "--passphrase", "",
+		"--quick-gen-key", "Op Erator <op@example>", "default", "default", "never")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("gpg: %v\n%s", err, out)
 	}
 	g := newGitRepo(t)
 	g.git("config", "commit.gpgsign", "true")
 	commit := g.accept(first)
-	if out, err := gitCommand(g.path, "verify-commit", commit).CombinedOutput(); err != nil || !strings.Contains(string(out), "Good signature") {
+	out, err := gitCommand(g.path, "verify-commit", commit).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "Good signature") {
 		t.Errorf("git verify-commit: %v\n%s", err, out)
 	}
 	g.fsck()

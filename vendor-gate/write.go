@@ -29,7 +29,9 @@ type objectWriter struct {
 }
 
 // write adds an object of size bytes, which fill writes.
-func (w *objectWriter) write(kind plumbing.ObjectType, size int64, fill func(io.Writer) error) (id plumbing.Hash, err error) {
+func (w *objectWriter) write(
+	kind plumbing.ObjectType, size int64, fill func(io.Writer) error,
+) (id plumbing.Hash, err error) {
 	if w.dry {
 		hasher := plumbing.NewHasher(kind, size)
 		err = fill(hasher)
@@ -53,7 +55,9 @@ func (w *objectWriter) write(kind plumbing.ObjectType, size int64, fill func(io.
 }
 
 // compress writes an object as git stores it and returns its name.
-func (w *objectWriter) compress(f io.Writer, kind plumbing.ObjectType, size int64, fill func(io.Writer) error) (plumbing.Hash, error) {
+func (w *objectWriter) compress(
+	f io.Writer, kind plumbing.ObjectType, size int64, fill func(io.Writer) error,
+) (plumbing.Hash, error) {
 	if w.zlib == nil {
 		var err error
 		if w.zlib, err = zlib.NewWriterLevel(f, zlib.BestSpeed); err != nil { // the level that git takes
@@ -112,7 +116,8 @@ func (w *objectWriter) blob(e manifest.Entry, content func(manifest.Entry) (io.R
 			return fmt.Errorf("content of %q: %w", e.Path, err)
 		}
 		if digest := hex.EncodeToString(h.Sum(nil)); n != e.Size || digest != e.SHA256 {
-			return fmt.Errorf("content of %q is not what was accepted: the SHA-256 of %d bytes is %s, not %s", e.Path, n, digest, e.SHA256)
+			return fmt.Errorf("content of %q is not what was accepted: the SHA-256 of %d bytes is %s, not %s",
+				e.Path, n, digest, e.SHA256)
 		}
 		return nil
 	})
