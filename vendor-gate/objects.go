@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing"
@@ -28,7 +29,9 @@ const (
 // objects reads the object store of a repository and of those that it borrows from. Every object that is read to its
 // end has been checked against its name, which go-git does not do.
 type objects struct {
-	git     string
+	git string
+
+	mu      sync.Mutex
 	stores  []*filesystem.ObjectStorage
 	digests map[plumbing.Hash]digest // of blobs that have been hashed
 }
@@ -45,6 +48,8 @@ func openObjects(git string) (*objects, error) {
 
 // close closes the packs. They are opened again when they are needed.
 func (o *objects) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	for _, store := range o.stores {
 		store.Close()
 	}
@@ -82,6 +87,8 @@ func (o *objects) add(dir string, depth int) error {
 // open returns an object's size and its bytes. Another process may have packed the store anew since it was opened, so
 // whatever fails is tried once more with fresh eyes.
 func (o *objects) open(kind plumbing.ObjectType, id plumbing.Hash) (size int64, r io.ReadCloser, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if size, r, err = o.find(kind, id); err == nil {
 		return size, r, nil
 	}
@@ -89,7 +96,6 @@ func (o *objects) open(kind plumbing.ObjectType, id plumbing.Hash) (size int64, 
 	if openErr != nil {
 		return 0, nil, openErr
 	}
-	o.close()
 	o.stores = fresh.stores
 	if size, r, err = o.find(kind, id); err != nil {
 		return 0, nil, fmt.Errorf("%s %s: %w", kind, id, err)

@@ -169,7 +169,10 @@ var errTooBig = errors.New("more than the limit")
 
 // hashBlob returns the SHA-256 and the size of a blob of at most limit bytes. It reads each blob once.
 func (o *objects) hashBlob(id plumbing.Hash, limit int64) (digest, error) {
-	if d, ok := o.digests[id]; ok && d.size <= limit {
+	o.mu.Lock()
+	d, ok := o.digests[id]
+	o.mu.Unlock()
+	if ok && d.size <= limit {
 		return d, nil
 	}
 	size, r, err := o.open(plumbing.BlobObject, id)
@@ -186,7 +189,9 @@ func (o *objects) hashBlob(id plumbing.Hash, limit int64) (digest, error) {
 	} else if n != size {
 		return digest{}, fmt.Errorf("object %s has %d bytes and says it has %d", id, n, size)
 	}
-	d := digest{hex.EncodeToString(h.Sum(nil)), size}
+	d = digest{hex.EncodeToString(h.Sum(nil)), size}
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	o.digests[id] = d
 	return d, nil
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -260,6 +262,39 @@ func TestReadSurvivesRepacking(t *testing.T) {
 		}
 		f.Close()
 	}
+}
+
+func TestReadByManyAtOnce(t *testing.T) {
+	t.Parallel()
+	g := newGitRepo(t)
+	commit := g.accept(first)
+	g.git("gc", "-q")
+	r := g.open()
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			v, err := r.Read(t.Context(), commit, gateName, limits)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for path := range first {
+				f, err := v.Open(path)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if data, err := io.ReadAll(f); err != nil || string(data) != first[path] {
+					t.Errorf("%s is %q, %v", path, data, err)
+				}
+				f.Close()
+			}
+			if log, err := r.Log(gateName, 2); err != nil || len(log) != 1 {
+				t.Errorf("Log: %v, %v", log, err)
+			}
+		})
+	}
+	group.Wait()
 }
 
 func TestReadLargeFiles(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"gatehouse/manifest"
 )
 
-// A Repository is a git repository with a vendored directory. It is opened for one pass and by one goroutine: its
-// configuration is read once.
+// A Repository is a git repository with a vendored directory. It is opened for one pass, since its configuration is
+// read once. Several goroutines may use it.
 type Repository struct {
 	// Disk makes every change. The caller may replace it before the first one.
 	Disk durable.Disk
