@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"gatehouse/manifest"
@@ -22,6 +23,9 @@ import (
 func (w *Warden) Accept(ctx context.Context, g Gate, fingerprint string, d Decision) (commit string, pass *Pass, err error) {
 	pass = new(Pass)
 	err = w.locked(ctx, func() error {
+		if g.Problem != nil {
+			return g.Problem
+		}
 		now := w.Now().UTC()
 		s, err := w.loadState(g.Name)
 		if err != nil {
@@ -30,6 +34,7 @@ func (w *Warden) Accept(ctx context.Context, g Gate, fingerprint string, d Decis
 		if _, err := w.settle(ctx, g, s); err != nil {
 			return err
 		}
+		s.boot = w.BootID
 		f, err := w.observe(ctx, g, s)
 		if err != nil {
 			return err
@@ -42,7 +47,7 @@ func (w *Warden) Accept(ctx context.Context, g Gate, fingerprint string, d Decis
 		if err := w.verifyStaged(fingerprint, report.Changes); err != nil {
 			return err
 		}
-		next := manifest.NewGeneration(g.Name, f.claim.Entries)
+		next := manifest.NewGeneration(g.Name, withSizes(f.claim.Entries, entries(f.accepted)))
 		content, closeContent, err := w.acceptedContent(g, fingerprint, report.Changes)
 		if err != nil {
 			return err
@@ -159,6 +164,22 @@ func (w *Warden) acceptedContent(g Gate, fingerprint string, changes []manifest.
 			return nil, fmt.Errorf("%q is neither staged nor accepted", e.Path)
 		}
 	}, done, nil
+}
+
+// withSizes takes the size of what did not change from what is accepted. It is no part of any digest, so nothing has
+// compared it with what the publisher says.
+func withSizes(claimed, accepted []manifest.Entry) []manifest.Entry {
+	known := make(map[string]manifest.Entry, len(accepted))
+	for _, e := range accepted {
+		known[e.Path] = e
+	}
+	sized := slices.Clone(claimed)
+	for i := range sized {
+		if old, ok := known[sized[i].Path]; ok && old.Type == sized[i].Type && old.SHA256 == sized[i].SHA256 {
+			sized[i].Size = old.Size
+		}
+	}
+	return sized
 }
 
 // afterwards looks at the gate once more, closes what was open about its drift with why, and delivers.

@@ -15,6 +15,7 @@ var ErrNoDrift = errors.New("no such drift")
 type Drift struct {
 	Gate   Gate
 	Report Report
+	state  *state
 }
 
 // Find returns the open drift that id stands for: a fingerprint or 8 digits or more of its beginning, with or without
@@ -27,7 +28,7 @@ func (w *Warden) Find(gates []Gate, id string) (*Drift, error) {
 			return nil, err
 		}
 		if s.Report != nil && s.Report.Fingerprint != "" {
-			open = append(open, Drift{g, *s.Report})
+			open = append(open, Drift{g, *s.Report, s})
 		}
 	}
 	return pick(open, id)
@@ -60,6 +61,9 @@ func pick(open []Drift, id string) (*Drift, error) {
 		}
 	}
 	switch {
+	case len(found) == 1 && found[0].state != nil && found[0].state.shared(found[0].Report.Fingerprint, prefix):
+		return nil, fmt.Errorf("%w: %s is also the beginning of an earlier drift; the one that is open is %s", ErrNoDrift, id,
+			found[0].state.driftID(found[0].Report.Fingerprint))
 	case len(found) == 1:
 		return &found[0], nil
 	case len(found) > 1:

@@ -38,6 +38,10 @@ func (w *Warden) Deploy(ctx context.Context, g Gate, d Decision) (*Pass, error) 
 			return err
 		}
 		in := w.replacing("deploy", g, d, old, next)
+		in.Commit = at.Commit
+		if err := w.saveIntent(in); err != nil {
+			return err
+		}
 		if err := w.putInForce(g, s, in, at.Commit); err != nil {
 			return err
 		}
@@ -94,6 +98,9 @@ func (w *Warden) Rollback(ctx context.Context, g Gate, to string, d Decision) (c
 
 // begin loads the state of g, settles what was cut short, and returns the generation that is in force, nil for none.
 func (w *Warden) begin(ctx context.Context, g Gate) (s *state, accepted *manifest.Generation, err error) {
+	if g.Problem != nil {
+		return nil, nil, g.Problem
+	}
 	if s, err = w.loadState(g.Name); err != nil {
 		return nil, nil, err
 	}

@@ -51,6 +51,22 @@ func forge(t *testing.T, h *host, path string) {
 	t.Fatalf("the export has no %s", path)
 }
 
+// lie rewrites the manifest as a compromised publisher would, under a new number and time.
+func lie(t *testing.T, h *host, change func(*manifest.Manifest)) {
+	t.Helper()
+	m := claimed(t, h)
+	m.Sequence, m.PublishedAt = max(m.Sequence+1, uint64(time.Now().UnixMilli())), time.Now().UTC()
+	change(m)
+	m.Tree = manifest.Tree(m.Entries)
+	data, err := m.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(h.path("export/manifest.json"), data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // republishOld is a publisher that lies: the entries of before, under a new number and time.
 func republishOld(t *testing.T, h *host) {
 	t.Helper()

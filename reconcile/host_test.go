@@ -93,7 +93,11 @@ func (h *host) warden(disk durable.Disk) (*Warden, error) {
 	if h.url != "" {
 		sinks = append(sinks, notify.NewWebhook(h.url, "", nil))
 	}
-	return &Warden{Host: "host", State: h.path("state"), Program: "warden", Repository: repository, Disk: disk, Now: time.Now,
+	bootID, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return nil, err
+	}
+	return &Warden{Host: "host", BootID: strings.TrimSpace(string(bootID)), State: h.path("state"), Program: "warden", Repository: repository, Disk: disk, Now: time.Now,
 		LockFor: 5 * time.Second, Outbox: &notify.Outbox{Dir: h.path("state/notices"), Disk: disk, Host: "host", Sinks: sinks}}, nil
 }
 

@@ -24,9 +24,10 @@ type intent struct {
 	Action      string    `json:"action"`
 	Gate        string    `json:"gate"`
 	Fingerprint string    `json:"fingerprint,omitempty"`
-	Tree        string    `json:"tree"`            // of the new generation
-	Replaces    string    `json:"replaces"`        // the tree that was accepted before, empty for none
-	Paths       []string  `json:"paths,omitempty"` // what a deploy or rollback changes
+	Tree        string    `json:"tree"`             // of the new generation
+	Replaces    string    `json:"replaces"`         // the tree that was accepted before, empty for none
+	Paths       []string  `json:"paths,omitempty"`  // what a deploy or rollback changes
+	Commit      string    `json:"commit,omitempty"` // of a deploy: it is there already
 	By          string    `json:"by"`
 	Why         string    `json:"why,omitempty"`
 	At          time.Time `json:"at"`
@@ -74,6 +75,9 @@ func (w *Warden) settle(ctx context.Context, g Gate, s *state) (commit string, e
 	in, err := w.loadIntent(g.Name)
 	if err != nil || in == nil {
 		return "", err
+	}
+	if in.Commit != "" {
+		return in.Commit, w.putInForce(g, s, in, in.Commit)
 	}
 	if w.Repository == nil {
 		return "", w.RepositoryErr

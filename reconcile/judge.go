@@ -27,14 +27,16 @@ func judge(gate string, f facts, s *state, interval time.Duration, now time.Time
 	r := Report{Gate: gate, CheckedAt: now, Accepted: tree(f.accepted), Vendored: tree(f.head), Changes: []manifest.Change{}}
 	if f.claim == nil {
 		r.Findings = append(r.Findings, unreadable(f.export, f.claimErr))
+		r.Findings = append(r.Findings, unclaimed(f)...)
 		r.settle()
 		return r
 	}
 	r.Tree = f.claim.Tree
 	if finding := s.Publication.order(f.claim, f.digest, now); finding != nil {
-		r.Findings = append(r.Findings, *finding)
+		r.Findings = append(r.Findings, *finding) // an old claim says nothing about now
+		r.Findings = append(r.Findings, unclaimed(f)...)
 		r.settle()
-		return r // an old claim says nothing about now
+		return r
 	}
 	direction(&r, f, s)
 	if overdue := s.Publication.overdue(f.claim, interval, now); overdue != nil {
@@ -51,7 +53,7 @@ func judge(gate string, f facts, s *state, interval time.Duration, now time.Time
 // direction compares live, accepted and HEAD, as the table in the design has it.
 func direction(r *Report, f facts, s *state) {
 	unjudged := unjudgedPaths(f)
-	live, accepted, head := judged(f.claim.Entries, unjudged), judged(entries(f.accepted), unjudged), judged(entries(f.head), unjudged)
+	live, accepted, head := judged(liveSide(f), unjudged), judged(entries(f.accepted), unjudged), judged(entries(f.head), unjudged)
 	liveTree, acceptedTree, headTree := manifest.Tree(live), manifest.Tree(accepted), manifest.Tree(head)
 	deploy := "warden deploy " + r.Gate
 	switch {
@@ -82,7 +84,7 @@ func direction(r *Report, f facts, s *state) {
 		if f.accepted == nil {
 			reason = fmt.Sprintf("nothing was accepted yet: %s that nobody has reviewed", count(files(live), "file", "files"))
 		}
-		r.add(Drifted, reason, "warden accept "+DriftID(r.Fingerprint))
+		r.add(Drifted, reason, "warden accept "+s.driftID(r.Fingerprint))
 	case liveTree == headTree:
 		r.Changes = manifest.Diff(accepted, head)
 		r.add(Behind, "live and git agree on a state that is not in force yet", deploy)
@@ -110,18 +112,71 @@ func unreadable(export string, err error) Finding {
 	}
 }
 
-// unjudgedPaths are the paths that the publisher or the witness refused. They are neither there nor gone.
+// unclaimed compares what root has seen with what was accepted, where no claim is to be had. It can be told, but not
+// staged.
+func unclaimed(f facts) []Finding {
+	if f.witness == nil || f.accepted == nil {
+		return nil
+	}
+	finding := Finding{Result: Unpublished, Next: "gate publish",
+		Reason: "root itself sees live files that differ from what was accepted, and no manifest says so"}
+	unjudged := make(map[string]bool)
+	for _, r := range f.witness.Refused {
+		unjudged[r.Path] = true
+	}
+	for _, c := range manifest.Diff(judged(f.accepted.Entries, unjudged), judged(f.witness.Entries, unjudged)) {
+		finding.Items = append(finding.Items, Item{ID: "unclaimed/" + c.ID(), Text: ChangeText(&c)})
+	}
+	if len(finding.Items) == 0 {
+		return nil
+	}
+	return []Finding{finding}
+}
+
+// unjudgedPaths are the paths that are neither there nor gone. With a witness they are what root itself could not
+// read: that the publisher refuses a path is a claim, and hides nothing that root can see.
 func unjudgedPaths(f facts) map[string]bool {
+	refused := claimRefused(f)
+	if f.witness != nil {
+		refused = make(map[string]bool)
+		for _, r := range f.witness.Refused {
+			refused[r.Path] = true
+		}
+	}
+	return refused
+}
+
+// claimRefused are the paths that the publisher refuses and says nothing else about.
+func claimRefused(f facts) map[string]bool {
 	paths := make(map[string]bool)
+	if f.claim == nil {
+		return paths
+	}
 	for _, r := range f.claim.Refused {
 		paths[r.Path] = true
 	}
-	if f.witness != nil {
-		for _, r := range f.witness.Refused {
-			paths[r.Path] = true
+	for i := range f.claim.Entries {
+		for path := f.claim.Entries[i].Path; path != ""; path = parentOf(path) {
+			delete(paths, path)
 		}
 	}
 	return paths
+}
+
+// liveSide is what is live, as the publisher says, with what it refuses as root has seen it.
+func liveSide(f facts) []manifest.Entry {
+	refused := claimRefused(f)
+	if f.witness == nil || len(refused) == 0 {
+		return f.claim.Entries
+	}
+	live := slices.Clone(f.claim.Entries)
+	for _, e := range f.witness.Entries {
+		if below(refused, e.Path) {
+			live = append(live, e)
+		}
+	}
+	slices.SortFunc(live, func(a, b manifest.Entry) int { return strings.Compare(a.Path, b.Path) })
+	return live
 }
 
 // judged returns the entries without those that are, or lie below, an unjudged path.
@@ -137,24 +192,24 @@ func refusals(f facts) []Finding {
 	refused := Finding{Result: Refused, Reason: "something in the live tree cannot be judged; remove it or exclude it"}
 	influx := Finding{Result: InFlux, Reason: "files kept changing while they were read"}
 	seen := make(map[string]bool)
-	add := func(list []manifest.Refusal) {
+	add := func(list []manifest.Refusal, whose string, believed bool) {
 		for _, r := range list {
 			if seen[r.Path] {
 				continue
 			}
 			seen[r.Path] = true
-			item := Item{ID: "refused/" + r.Path, Text: r.Path + ": " + r.Reason}
-			if r.InFlux() {
+			item := Item{ID: "refused/" + r.Path, Text: r.Path + ": " + whose + r.Reason}
+			if r.InFlux() && believed {
 				influx.Items = append(influx.Items, item)
 			} else {
 				refused.Items = append(refused.Items, item)
 			}
 		}
 	}
-	add(f.claim.Refused)
 	if f.witness != nil {
-		add(f.witness.Refused)
+		add(f.witness.Refused, "", true)
 	}
+	add(f.claim.Refused, "the publisher says: ", f.witness == nil)
 	return slices.DeleteFunc([]Finding{refused, influx}, func(f Finding) bool { return len(f.Items) == 0 })
 }
 

@@ -140,7 +140,7 @@ func TestJudgeRefusesTheOrderOfAnOlderManifest(t *testing.T) {
 func TestPublicationNeverTakesAForgedSequence(t *testing.T) {
 	var p publication
 	honest := claimOf(set("a"))
-	p = p.next(honest, "d1", now)
+	p = p.next(honest, "d1", "b1", now)
 	forged := claimOf(set("a"))
 	forged.Sequence = 1 << 63
 	if p.order(forged, "d2", now) == nil {

@@ -21,7 +21,7 @@ const (
 // announce tells the outbox how the gate stands: what is open, and what is no longer.
 func (w *Warden) announce(g Gate, s *state, r *Report, now time.Time) error {
 	current := make(map[string]bool)
-	for _, e := range events(r, g.Interval, now) {
+	for _, e := range events(r, s.Held, g.Interval, now) {
 		current[e.Kind] = true
 		if e.Kind == kindDrift || e.Kind == string(Behind) {
 			e.Detail = w.detail(g, r)
@@ -43,7 +43,7 @@ func (w *Warden) announce(g Gate, s *state, r *Report, now time.Time) error {
 }
 
 // events says what of a report is worth a notice. It is a pure function.
-func events(r *Report, interval time.Duration, now time.Time) []notify.Event {
+func events(r *Report, held time.Time, interval time.Duration, now time.Time) []notify.Event {
 	var list []notify.Event
 	for _, f := range r.Findings {
 		e := notify.Event{Kind: string(f.Result), Gate: r.Gate, Subject: subject, Summary: f.Reason, Command: f.Next,
@@ -56,24 +56,21 @@ func events(r *Report, interval time.Duration, now time.Time) []notify.Event {
 		}
 		switch f.Result {
 		case Drifted, Diverged, Rejected:
-			if r.Has(Mismatch) {
-				continue // it cannot be accepted, and the mismatch says why
-			}
 			e.Kind, e.Fingerprint, e.Changes = kindDrift, r.Fingerprint, changeList(r.Changes)
 			if f.Result != Drifted {
 				// Not a change of a file, but something that the drift's readers have not been told.
 				e.Changes = append(e.Changes, notify.Change{ID: string(f.Result) + "/" + r.Fingerprint, Text: string(f.Result) + ": " + f.Reason})
 			}
 		case Behind:
-			if r.Restorable && now.Sub(r.Since) <= interval {
-				continue // the agent's next publish restores it
+			if r.curable(f.Result) && now.Sub(held) <= interval {
+				continue
 			}
 			e.Changes = changeList(r.Changes)
 		case Error:
 			e.Changes[0].Text = f.Reason
 		case Unpublished, InFlux:
-			if r.Result != f.Result || now.Sub(r.Since) <= interval {
-				continue // the next export cures it
+			if r.curable(f.Result) && now.Sub(held) <= interval {
+				continue
 			}
 		}
 		list = append(list, e)

@@ -99,8 +99,9 @@ func (w *Warden) head(ctx context.Context, g Gate, s *state, accepted *manifest.
 	if w.Repository == nil {
 		return at, nil, w.RepositoryErr
 	}
-	if at, err = w.Repository.Head(); err != nil {
-		return at, nil, err
+	at, err = w.Repository.Head()
+	if err != nil && !(errors.Is(err, vendorgate.ErrDetached) && at.Commit != "") {
+		return at, nil, err // on a detached head there is something to compare with, though nothing to commit to
 	}
 	id, err := w.Repository.TreeID(at.Commit, g.Name)
 	switch {

@@ -13,7 +13,7 @@ import (
 type publication struct {
 	Sequence  uint64    `json:"sequence"` // high-water mark
 	Digest    string    `json:"digest"`   // SHA-256 of the bytes of the manifest with that sequence
-	Boots     []string  `json:"boots"`    // boot ids in the order in which they were first seen, the present one last
+	Boots     []string  `json:"boots"`    // boot ids of this host from which there were manifests, the present one last
 	ArrivedAt time.Time `json:"arrived_at"`
 	// Floor is a time before which the newest manifest cannot have been begun: an older one stood there then.
 	Floor  time.Time `json:"floor"`
@@ -46,15 +46,15 @@ func (p *publication) order(m *manifest.Manifest, digest string, now time.Time) 
 	return nil
 }
 
-// next is what is remembered after m was read in order.
-func (p publication) next(m *manifest.Manifest, digest string, now time.Time) publication {
+// next is what is remembered after m was read in order, on a host whose own boot id is boot.
+func (p publication) next(m *manifest.Manifest, digest, boot string, now time.Time) publication {
 	if m.Sequence != p.Sequence || digest != p.Digest {
 		if !p.SeenAt.IsZero() {
 			p.Floor = p.SeenAt.Add(-maxPublish)
 		}
 		p.Sequence, p.Digest, p.ArrivedAt = m.Sequence, digest, now
 	}
-	if !slices.Contains(p.Boots, m.BootID) {
+	if m.BootID == boot && !slices.Contains(p.Boots, boot) { // a boot that never was counts for nothing
 		p.Boots = append(slices.Clone(p.Boots), m.BootID)
 		if extra := len(p.Boots) - maxBoots; extra > 0 {
 			p.Boots = p.Boots[extra:]

@@ -29,6 +29,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,6 +42,7 @@ import (
 // A Gate is what a pass needs to know of one gate.
 type Gate struct {
 	Name     string
+	Problem  error  // why nothing can be said of it, such as a user that does not exist
 	User     string // as sudo takes it; empty leaves it out of the commands that are named to people
 	GroupID  int    // of the gate's user, who may read the accepted copy; -1 leaves the group alone
 	Export   string
@@ -53,6 +55,7 @@ type Gate struct {
 type Warden struct {
 	Host          string
 	State         string                 // root's own directory
+	BootID        string                 // of this host now, as the kernel has it
 	Program       string                 // how warden is called in the commands that reports and notices name
 	Repository    *vendorgate.Repository // nil where it cannot be opened, for the reason in RepositoryErr
 	RepositoryErr error
@@ -91,10 +94,13 @@ func (w *Warden) Reconcile(ctx context.Context, gates []Gate) (*Pass, error) {
 func (w *Warden) pass(ctx context.Context, g Gate, left int) (*Report, error) {
 	now := w.Now().UTC()
 	s, err := w.loadState(g.Name)
-	if err == nil {
+	if err == nil && g.Problem != nil {
+		err = g.Problem
+	} else if err == nil {
 		var seen *looked
 		if seen, err = bounded(ctx, left, func(ctx context.Context) (*looked, error) {
 			fresh := *s // what is stuck must not change what goes on without it
+			fresh.boot = w.BootID
 			report, err := w.look(ctx, g, &fresh, now)
 			return &looked{&fresh, report}, err
 		}); err == nil {
@@ -188,7 +194,7 @@ func (w *Warden) look(ctx context.Context, g Gate, s *state, now time.Time) (*Re
 			return nil, err
 		}
 		if f.claim != nil && !report.Has(Replayed) {
-			s.Publication = s.Publication.next(f.claim, f.digest, now)
+			s.Publication = s.Publication.next(f.claim, f.digest, s.boot, now)
 		}
 		return &report, nil
 	}
@@ -220,8 +226,17 @@ func (w *Warden) remember(g Gate, s *state, r *Report, now time.Time) error {
 			delete(s.Rejected, fingerprint)
 		}
 	}
-	if r.Tree != "" && r.Tree == r.Accepted {
+	if r.Result == InSync {
 		s.Replaced.Paths = nil // live has taken it over
+	}
+	if s.saw(r.Fingerprint); r.Fingerprint != "" {
+		r.ID = s.driftID(r.Fingerprint)
+	}
+	switch curable := slices.ContainsFunc(r.Findings, func(f Finding) bool { return r.curable(f.Result) }); {
+	case !curable:
+		s.Held = time.Time{}
+	case s.Held.IsZero():
+		s.Held = now
 	}
 	if s.Pause != nil && !s.paused(now) {
 		s.Pause = nil

@@ -74,6 +74,7 @@ type Report struct {
 	Gate        string            `json:"gate"`
 	Result      Result            `json:"result"` // the worst of Findings, or in-sync
 	Findings    []Finding         `json:"findings,omitempty"`
+	ID          string            `json:"id,omitempty"`          // of the drift, as people give it
 	Fingerprint string            `json:"fingerprint,omitempty"` // of Changes, when live is not what was accepted
 	Tree        string            `json:"tree"`                  // live, as published
 	Vendored    string            `json:"vendored"`              // HEAD of the repository
@@ -101,6 +102,19 @@ func (r *Report) Complete() bool {
 // Has reports whether result is among the findings.
 func (r *Report) Has(result Result) bool {
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Result == result })
+}
+
+// curable reports whether the agent's next publish should cure a finding, which is then announced only if one such
+// finding or another outlasts an interval. Where there is no claim to begin with, nothing will.
+func (r *Report) curable(result Result) bool {
+	switch result {
+	case Unpublished, InFlux:
+		return r.Tree != "" && !r.Has(Replayed)
+	case Behind:
+		return r.Restorable
+	default:
+		return false
+	}
 }
 
 // Worst returns the worst result of the reports, InSync for none.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"gatehouse/internal/durable"
@@ -31,6 +32,12 @@ type state struct {
 	Source   sourceSeen           `json:"source"`
 	Gone     map[string]time.Time `json:"gone,omitempty"`   // live roots that the claim has and root does not see, since when
 	Report   *Report              `json:"report,omitempty"` // of the last pass
+	// Seen are the fingerprints of past drifts, the newest last: an id that could mean one of them means none.
+	Seen []string `json:"seen,omitempty"`
+	// Held is since when there has been one finding or another that the agent's next publish should cure.
+	Held time.Time `json:"held,omitzero"`
+
+	boot string // the host's own boot id
 }
 
 type vendoredTree struct {
@@ -101,6 +108,35 @@ func (seen sourceSeen) next(src *manifest.Source, now time.Time) sourceSeen {
 	default:
 		return sourceSeen{digest, now}
 	}
+}
+
+const maxSeen = 1000
+
+// saw remembers a fingerprint.
+func (s *state) saw(fingerprint string) {
+	if fingerprint == "" || slices.Contains(s.Seen, fingerprint) {
+		return
+	}
+	s.Seen = append(slices.Clone(s.Seen), fingerprint)
+	if extra := len(s.Seen) - maxSeen; extra > 0 {
+		s.Seen = s.Seen[extra:]
+	}
+}
+
+// driftID is DriftID with as many more digits as tell the fingerprint from those seen before. Twelve digits are few
+// enough for an agent to make two drifts that share them.
+func (s *state) driftID(fingerprint string) string {
+	for n := 12; n < len(fingerprint); n++ {
+		if !s.shared(fingerprint, fingerprint[:n]) {
+			return "d-" + fingerprint[:n]
+		}
+	}
+	return "d-" + fingerprint
+}
+
+// shared reports whether prefix is also the beginning of another fingerprint that was seen.
+func (s *state) shared(fingerprint, prefix string) bool {
+	return slices.ContainsFunc(s.Seen, func(seen string) bool { return seen != fingerprint && strings.HasPrefix(seen, prefix) })
 }
 
 // paused reports whether notices are held at now.

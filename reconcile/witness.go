@@ -15,8 +15,8 @@ const clockGrain = 15 * time.Millisecond
 // compareWitness compares what root saw with what the publisher claims. A difference that is younger than the claim is
 // unpublished; any other means that the publisher does not tell the truth, or that something hides from it.
 func compareWitness(f facts, s *state, now time.Time) []Finding {
-	published := publishedAt(f.claim, s.Publication.next(f.claim, f.digest, now), now)
-	unjudged := unjudgedPaths(f)
+	published := publishedAt(f.claim, s.Publication.next(f.claim, f.digest, s.boot, now), now)
+	unjudged, refused := unjudgedPaths(f), claimRefused(f)
 	seen := make(map[string]*manifest.Entry, len(f.witness.Entries))
 	for i := range f.witness.Entries {
 		seen[f.witness.Entries[i].Path] = &f.witness.Entries[i]
@@ -26,8 +26,8 @@ func compareWitness(f facts, s *state, now time.Time) []Finding {
 	disagrees := Finding{Result: PublisherDisagrees,
 		Reason: "root sees other live files than the publisher claims, and they did not change since"}
 	for _, c := range manifest.Diff(f.claim.Entries, f.witness.Entries) {
-		if below(unjudged, c.Path) {
-			continue
+		if below(unjudged, c.Path) || below(refused, c.Path) {
+			continue // what only the publisher refuses is compared with what was accepted
 		}
 		item := Item{ID: c.ID(), Text: ChangeText(&c)}
 		at, known := changedAt(&c, seen, s.Gone)
@@ -106,7 +106,7 @@ func below(set map[string]bool, path string) bool {
 func ChangeText(c *manifest.Change) string {
 	switch {
 	case c.RenamedFrom != "":
-		return fmt.Sprintf("renamed %q to %q", c.RenamedFrom, c.Path)
+		return fmt.Sprintf("renamed %q to %q (%s)", c.RenamedFrom, c.Path, c.New.Mode)
 	case c.Kind == manifest.Content && c.New.Type == manifest.File:
 		return fmt.Sprintf("content %q (%d to %d bytes%s)", c.Path, c.Old.Size, c.New.Size, modeText(c))
 	case c.Kind == manifest.Content:
@@ -114,7 +114,7 @@ func ChangeText(c *manifest.Change) string {
 	case c.Kind == manifest.ModeBit:
 		return fmt.Sprintf("mode %q (%s to %s)", c.Path, c.Old.Mode, c.New.Mode)
 	case c.Kind == manifest.Retyped:
-		return fmt.Sprintf("type %q (%s to %s)", c.Path, c.Old.Type, c.New.Type)
+		return fmt.Sprintf("type %q (%s to %s)", c.Path, sideText(c.Old), sideText(c.New))
 	case c.Kind == manifest.Removed:
 		return fmt.Sprintf("removed %s %q", c.Old.Type, c.Path)
 	case c.New.Type == manifest.Symlink:
@@ -124,6 +124,14 @@ func ChangeText(c *manifest.Change) string {
 	default:
 		return fmt.Sprintf("added %q (%s, %d bytes)", c.Path, c.New.Mode, c.New.Size)
 	}
+}
+
+// sideText is one side of a change of type.
+func sideText(s *manifest.Side) string {
+	if s.Type == manifest.Symlink {
+		return fmt.Sprintf("link to %q", s.Target)
+	}
+	return fmt.Sprintf("%s %s", s.Type, s.Mode)
 }
 
 func modeText(c *manifest.Change) string {

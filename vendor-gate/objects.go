@@ -50,6 +50,10 @@ func openObjects(git string) (*objects, error) {
 func (o *objects) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.closeStores()
+}
+
+func (o *objects) closeStores() {
 	for _, store := range o.stores {
 		store.Close()
 	}
@@ -96,6 +100,7 @@ func (o *objects) open(kind plumbing.ObjectType, id plumbing.Hash) (size int64, 
 	if openErr != nil {
 		return 0, nil, openErr
 	}
+	o.closeStores()
 	o.stores = fresh.stores
 	if size, r, err = o.find(kind, id); err != nil {
 		return 0, nil, fmt.Errorf("%s %s: %w", kind, id, err)

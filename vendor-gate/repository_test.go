@@ -163,6 +163,7 @@ func TestOpenTakes(t *testing.T) {
 			g.git("config", "extensions.objectFormat", "sha1")
 			g.git("config", "extensions.worktreeConfig", "false")
 		}},
+		{"no configuration", func(g *gitRepo) { g.remove(".git/config") }},
 		{"includes that are missing", func(g *gitRepo) { g.git("config", "include.path", "nowhere") }},
 		{"a work tree that is bare", func(g *gitRepo) { g.git("config", "core.bare", "true") }},
 		{"odd configuration", func(g *gitRepo) {

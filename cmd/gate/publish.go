@@ -73,9 +73,10 @@ func runPublish(ctx context.Context, g *globals, opts publishOptions) error {
 		p, err := t.publish(ctx)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("gate %s: %w", t.gate, err))
-			continue
 		}
-		done = append(done, *p)
+		if p != nil {
+			done = append(done, *p)
+		}
 	}
 	if opts.json {
 		err = cli.PrintJSON(g.streams.Out, struct {
@@ -101,9 +102,9 @@ func runPublish(ctx context.Context, g *globals, opts publishOptions) error {
 
 // publish carries out a restore that was asked for, and then publishes what is live.
 func (t *target) publish(ctx context.Context) (*publication, error) {
-	restored, err := t.restoreIfAsked(ctx)
-	if err != nil {
-		return nil, err
+	restored, restoreErr := t.restoreIfAsked(ctx)
+	if restoreErr != nil {
+		restoreErr = fmt.Errorf("the restore that was asked for: %w", restoreErr) // what is live is published all the same
 	}
 	publisher := manifest.Publisher{Gate: t.gate, Host: t.host, Source: t.source, Export: t.export, Disk: durable.Disk{}}
 	m, err := publisher.Publish(ctx, time.Now())
@@ -120,7 +121,7 @@ func (t *target) publish(ctx context.Context) (*publication, error) {
 			p.Absent = append(p.Absent, live.Root)
 		}
 	}
-	return p, nil
+	return p, restoreErr
 }
 
 func (t *target) restoreIfAsked(ctx context.Context) ([]manifest.Change, error) {

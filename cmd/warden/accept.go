@@ -114,6 +114,6 @@ func (g *globals) refused(err error) error {
 	if !errors.Is(err, reconcile.ErrNotAcceptable) && !errors.Is(err, reconcile.ErrNoDrift) {
 		return err
 	}
-	fmt.Fprintf(g.streams.Err, "warden: %v\n", err)
+	fmt.Fprintf(g.streams.Err, "warden: %s\n", cli.Line(err.Error()))
 	return cli.Exit(cli.No)
 }

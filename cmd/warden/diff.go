@@ -51,7 +51,7 @@ func runDiff(g *globals, opts diffOptions) error {
 	if err != nil {
 		return err
 	}
-	drifts, err := s.differing(opts.id)
+	drifts, unknown, err := s.differing(opts.id)
 	if err != nil {
 		return err
 	}
@@ -75,9 +75,12 @@ func runDiff(g *globals, opts diffOptions) error {
 		for _, d := range all {
 			g.printGateDiff(&d)
 		}
-		if len(all) == 0 {
+		if len(all) == 0 && len(unknown) == 0 {
 			fmt.Fprintln(g.streams.Out, "no difference at the last pass")
 		}
+	}
+	if len(all) == 0 && len(unknown) > 0 && !opts.exitZero {
+		return fmt.Errorf("nothing was compared at the last pass: %s", strings.Join(unknown, ", "))
 	}
 	if len(all) == 0 || opts.exitZero {
 		return nil
@@ -85,31 +88,33 @@ func runDiff(g *globals, opts diffOptions) error {
 	return cli.Exit(cli.No)
 }
 
-// differing returns the gates whose last report has changes: the one that id names, by drift or by gate, or all.
-func (s *site) differing(id string) ([]reconcile.Drift, error) {
+// differing returns the gates whose last report has changes, and what the others are that could not be compared: the
+// one that id names, by drift or by gate, or all.
+func (s *site) differing(id string) (drifts []reconcile.Drift, unknown []string, err error) {
 	gates := s.gates
 	if id != "" {
 		named, err := s.selected([]string{id})
 		if err != nil {
 			drift, err := s.warden.Find(s.gates, id)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
-			return []reconcile.Drift{*drift}, nil
+			return []reconcile.Drift{*drift}, nil, nil
 		}
 		gates = named
 	}
-	var drifts []reconcile.Drift
 	for _, gate := range gates {
 		status, err := s.warden.Status(gate)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if len(status.Changes) > 0 {
 			drifts = append(drifts, reconcile.Drift{Gate: gate, Report: status.Report})
+		} else if !status.Complete() {
+			unknown = append(unknown, fmt.Sprintf("%s is %s", gate.Name, status.Result))
 		}
 	}
-	return drifts, nil
+	return drifts, unknown, nil
 }
 
 func (s *site) diffOf(d *reconcile.Drift) (*gateDiff, error) {

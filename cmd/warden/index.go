@@ -16,6 +16,9 @@ func (s *site) writeIndex() error {
 	index := config.Index{Schema: config.IndexSchema, Host: s.config.Host, WrittenAt: time.Now().UTC()}
 	for _, g := range s.config.Gates {
 		i := slices.IndexFunc(s.gates, func(r reconcile.Gate) bool { return r.Name == g.Name })
+		if s.gates[i].Problem != nil {
+			continue // there is nobody whom it could be in force for
+		}
 		status, err := s.warden.Status(s.gates[i])
 		entry := config.IndexGate{
 			Gate: g.Name, UID: s.users[g.Name], User: g.User, Decide: g.Decide, Export: g.Export,

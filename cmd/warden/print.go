@@ -83,8 +83,8 @@ func printRow(w io.Writer, paint func(int, string) string, r *row, now time.Time
 		word = "in sync"
 	}
 	fmt.Fprintf(w, "%s  %s", r.Gate, paint(r.Result.Code(), word))
-	if r.Fingerprint != "" {
-		fmt.Fprintf(w, "  %s", reconcile.DriftID(r.Fingerprint))
+	if r.ID != "" {
+		fmt.Fprintf(w, "  %s", r.ID)
 	}
 	if r.Result == reconcile.InSync {
 		fmt.Fprintf(w, "  tree %.12s", r.Accepted)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -55,15 +56,12 @@ func runReconcile(ctx context.Context, g *globals, opts reconcileOptions) error 
 		return err
 	}
 	pass, err := within(ctx, opts.timeout, func(ctx context.Context) (*reconcile.Pass, error) {
-		pass, err := s.warden.Reconcile(ctx, gates)
-		if err != nil {
-			return nil, err
-		}
-		return pass, s.writeIndex()
+		return s.warden.Reconcile(ctx, gates)
 	})
 	if err != nil {
 		return err
 	}
+	indexErr := s.writeIndex()
 	rows := s.rows(pass.Reports)
 	if opts.quiet {
 		rows = slices.DeleteFunc(rows, func(r row) bool { return r.Result == reconcile.InSync })
@@ -72,6 +70,9 @@ func runReconcile(ctx context.Context, g *globals, opts reconcileOptions) error 
 		return err
 	}
 	g.printDelivery(pass.Delivery)
+	if indexErr != nil {
+		return indexErr
+	}
 	if opts.exitZero {
 		return nil
 	}
@@ -96,10 +97,8 @@ type outcome struct {
 }
 
 // finish writes the index, shows what a decision led to, and exits with 0 unless the run failed.
-func (g *globals) finish(s *site, o outcome, json bool, done string) error {
-	if err := s.writeIndex(); err != nil {
-		return err
-	}
+func (g *globals) finish(s *site, o outcome, json bool, done string) (err error) {
+	defer func() { err = errors.Join(err, s.writeIndex()) }() // what was done is said in any case
 	rows := s.rows(o.pass.Reports)
 	g.printDelivery(o.pass.Delivery)
 	if json {

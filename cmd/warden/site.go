@@ -60,24 +60,22 @@ func (g *globals) program() string {
 
 func newSite(c *config.Config, program string, streams cli.Streams, disk durable.Disk) (*site, error) {
 	s := &site{config: c, users: make(map[string]uint32)}
-	var errs []error
+	if _, err := parseSchedule(c.Schedule, time.Now()); err != nil {
+		return nil, fmt.Errorf("schedule: %w", err)
+	}
+	bootID, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return nil, err
+	}
 	for _, g := range c.Gates {
 		uid, err := g.UID()
-		if err != nil {
-			errs = append(errs, err)
-			continue
+		if err == nil {
+			s.users[g.Name] = uid
 		}
-		s.users[g.Name] = uid
 		s.gates = append(s.gates, reconcile.Gate{
-			Name: g.Name, User: g.User, GroupID: groupOf(g), Export: g.Export, Witness: g.Witness, Interval: g.Interval,
+			Name: g.Name, User: g.User, Problem: err, GroupID: groupOf(g), Export: g.Export, Witness: g.Witness, Interval: g.Interval,
 			Source: manifest.Source{Live: g.Live, Owner: uid, Limits: g.Limits},
 		})
-	}
-	if _, err := parseSchedule(c.Schedule, time.Now()); err != nil {
-		errs = append(errs, fmt.Errorf("schedule: %w", err))
-	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
 	}
 	repository, repositoryErr := vendorgate.Open(c.Repository, c.Vendored)
 	if repositoryErr == nil {
@@ -87,6 +85,7 @@ func newSite(c *config.Config, program string, streams cli.Streams, disk durable
 	s.warden = &reconcile.Warden{
 		Host:          c.Host,
 		State:         c.State,
+		BootID:        strings.TrimSpace(string(bootID)),
 		Program:       program,
 		Repository:    repository,
 		RepositoryErr: repositoryErr,

@@ -15,6 +15,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
+	"unicode"
+	"unicode/utf16"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -84,16 +87,35 @@ func Run(ctx context.Context, root *cobra.Command, args []string, streams Stream
 	case errors.As(err, &answer):
 		return answer.Code
 	default:
-		fmt.Fprintf(streams.Err, "%s: %v\n", root.Name(), suggestCommand(root, err))
+		text := suggestCommand(root, err).Error()
+		for line := range strings.Lines(root.Name() + ": " + text) {
+			fmt.Fprintln(streams.Err, Line(strings.TrimSuffix(line, "\n")))
+		}
 		return Unknown
 	}
 }
 
 // PrintJSON writes v as indented JSON that a terminal and a browser can show as it is.
 func PrintJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	var out strings.Builder
+	for _, r := range string(data) {
+		switch {
+		case r == '\n' || unicode.IsPrint(r):
+			out.WriteRune(r)
+		case r <= 0xffff: // outside of strings JSON is printable
+			fmt.Fprintf(&out, `\u%04x`, r)
+		default:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&out, `\u%04x\u%04x`, high, low)
+		}
+	}
+	out.WriteByte('\n')
+	_, err = io.WriteString(w, out.String())
+	return err
 }
 
 // ExitCodesTopic is the help topic "exit-codes" of a program.
