@@ -62,6 +62,10 @@ func runAccept(ctx context.Context, g *globals, opts acceptOptions) error {
 	if err != nil {
 		return g.refused(err)
 	}
+	if opts.yes && opts.id == drift.Gate.Name {
+		return fmt.Errorf("--yes needs the id of the drift and not the gate: what is open may have changed since you looked; "+
+			"it is %s now", drift.Report.ID)
+	}
 	if !opts.yes {
 		if err := g.confirm(ctx, s, drift); err != nil {
 			return err
