@@ -61,6 +61,10 @@ func direction(r *Report, f facts, s *state) {
 		if f.accepted == nil && len(live) == 0 {
 			r.add(Missing, "nothing was accepted yet, and no live file is there", "")
 		}
+	case liveTree == acceptedTree && f.head == nil:
+		r.Changes = manifest.Diff(accepted, head)
+		r.add(Behind, "git has nothing for the gate on the branch that is checked out; switch to the one that has it, or "+
+			"take the gate out of the configuration", "")
 	case liveTree == acceptedTree:
 		r.Changes = manifest.Diff(accepted, head)
 		r.add(Behind, "git has a reviewed change that is not in force yet", deploy)

@@ -397,3 +397,35 @@ func TestCorruptNoticeStopsNoPass(t *testing.T) {
 		t.Errorf("announced %d times", got)
 	}
 }
+
+func TestStateThatOthersCanWriteIsNotBelieved(t *testing.T) {
+	h := newHost(t, "")
+	h.publish()
+	h.accept()
+	for name, spoil := range map[string]func(string) error{
+		"open to all": func(dir string) error { return os.Chmod(dir, 0o777) },
+		"of somebody else": func(dir string) error {
+			if os.Geteuid() != 0 {
+				return os.Chmod(dir, 0o777)
+			}
+			return os.Chown(dir, 31337, 31337)
+		},
+	} {
+		for _, dir := range []string{"state", "state/accepted", "state/gates"} {
+			info, err := os.Stat(h.path(dir))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := spoil(h.path(dir)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := h.must().Reconcile(context.Background(), []Gate{h.gate()}); err == nil || !strings.Contains(err.Error(), h.path(dir)) {
+				t.Errorf("%s %s: %v", dir, name, err)
+			}
+			if err := errors.Join(os.Chown(h.path(dir), os.Geteuid(), os.Getegid()), os.Chmod(h.path(dir), info.Mode())); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	h.expect(InSync)
+}

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"gatehouse/internal/durable"
@@ -175,8 +177,11 @@ func (w *Warden) saveState(s *state) error {
 	return w.Disk.WriteSealed(w.statePath(s.Gate), append(data, '\n'), 0o600)
 }
 
-// prepare makes the directories of the state, with their permissions.
+// prepare makes the directories of the state, with their permissions, and refuses a state that others could write.
 func (w *Warden) prepare() error {
+	if err := CheckState(w.State); err != nil {
+		return err
+	}
 	for _, dir := range []struct {
 		name string
 		perm fs.FileMode
@@ -184,6 +189,41 @@ func (w *Warden) prepare() error {
 		if err := w.Disk.MkdirAll(filepath.Join(w.State, dir.name), dir.perm); err != nil {
 			return fmt.Errorf("prepare the state directory: %w", err)
 		}
+		if err := trusted(filepath.Join(w.State, dir.name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckState reports who else could change what is in a state directory, by it or by a directory above it.
+func CheckState(dir string) error {
+	for {
+		if err := trusted(dir); err != nil || dir == filepath.Dir(dir) {
+			return err
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// trusted reports that somebody else could change what is in dir, the state's or one above it. One that is not there
+// yet is for this process to make.
+func trusted(dir string) error {
+	info, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	owner := info.Sys().(*syscall.Stat_t).Uid
+	switch {
+	case !info.IsDir():
+		return fmt.Errorf("state directory: %s is no directory", dir)
+	case owner != 0 && owner != uint32(os.Geteuid()):
+		return fmt.Errorf("state directory: %s belongs to uid %d, who could change it at any time; chown it to root", dir, owner)
+	case info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0:
+		return fmt.Errorf("state directory: everybody can write to %s; chmod o-w it", dir)
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ import (
 	"gatehouse/internal/cli"
 	"gatehouse/internal/durable"
 	"gatehouse/manifest"
+	"gatehouse/reconcile"
 	vendorgate "gatehouse/vendor-gate"
 )
 
@@ -101,7 +102,7 @@ func (g *globals) examine(ctx context.Context) []check {
 	}
 	_, err = parseSchedule(c.Schedule, time.Now())
 	add("schedule "+c.Schedule, err, "use @hourly, @every 30m, or five cron fields in UTC")
-	add("state directory "+c.State, directory(c.State), fmt.Sprintf("sudo install -d -m 0711 %s", c.State))
+	add("state directory "+c.State, reconcile.CheckState(c.State), "")
 	_, err = vendorgate.Open(c.Repository, c.Vendored)
 	add("repository "+c.Repository, err, "")
 	for _, sink := range sinksOf(c, g.streams, durable.Disk{}) {
@@ -210,27 +211,4 @@ func lines(problem string) string {
 		list = append(list, cli.Line(strings.TrimSuffix(line, "\n")))
 	}
 	return strings.Join(list, "\n      ")
-}
-
-// directory reports what is wrong with a directory that only root may change. One that is not there yet is made by the
-// first pass.
-func directory(path string) error {
-	info, err := os.Lstat(path)
-	if err != nil {
-		parent, err := os.Lstat(filepath.Dir(path))
-		if err != nil {
-			return err
-		}
-		if !parent.IsDir() {
-			return &fs.PathError{Op: "open", Path: filepath.Dir(path), Err: fs.ErrInvalid}
-		}
-		return nil
-	}
-	if !info.IsDir() {
-		return fmt.Errorf("it is no directory")
-	}
-	if info.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("others can write to it (mode %04o)", info.Mode().Perm())
-	}
-	return nil
 }

@@ -92,7 +92,7 @@ func newSite(c *config.Config, program string, streams cli.Streams, disk durable
 		Outbox:        &notify.Outbox{Dir: filepath.Join(c.State, "notices"), Disk: disk, Host: c.Host, Sinks: sinks},
 		Disk:          disk,
 		Now:           time.Now,
-		LockFor:       10 * time.Second,
+		LockFor:       45 * time.Second, // another run may be waiting for a slow receiver of notices
 	}
 	return s, nil
 }
