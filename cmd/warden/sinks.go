@@ -5,14 +5,16 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/coreos/go-systemd/v22/journal"
+
 	"gatehouse/config"
 	"gatehouse/internal/cli"
 	"gatehouse/internal/durable"
 	"gatehouse/notify"
 )
 
-// sinksOf returns where notices go. A host with none of them gets them on the error output, so that a first pass by
-// hand, or cron's mail, shows them. A sink whose secret this process cannot read keeps its notices pending for one that
+// sinksOf returns where notices go. A host with none of them, or with a journal that nobody keeps, gets them on the error
+// output in full, so that a first pass by hand, or cron's mail, shows them. A sink whose secret this process cannot read keeps its notices pending for one that
 // can: a credential of the service is not there for a person who accepts.
 func sinksOf(c *config.Config, streams cli.Streams, disk durable.Disk) []notify.Sink {
 	var sinks []notify.Sink
@@ -35,7 +37,7 @@ func sinksOf(c *config.Config, streams cli.Streams, disk durable.Disk) []notify.
 			sinks = append(sinks, notify.NewWebhook(w.URL, secret, nil))
 		}
 	}
-	if c.Notify.Journal {
+	if c.Notify.Journal && (len(sinks) > 0 || journal.Enabled()) {
 		sinks = append(sinks, notify.NewJournal(streams.Err))
 	}
 	if len(sinks) == 0 {
