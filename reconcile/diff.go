@@ -3,8 +3,10 @@ package reconcile
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,7 +33,11 @@ func (w *Warden) Diff(g Gate, r *Report) ([]FileDiff, error) {
 	switch {
 	case r.Fingerprint != "":
 		return w.diff(g, r.Changes, func(c *manifest.Change) (io.ReadCloser, error) {
-			return os.Open(filepath.Join(w.stagedDir(r.Fingerprint), c.New.SHA256))
+			staged, err := os.Open(filepath.Join(w.stagedDir(r.Fingerprint), c.New.SHA256))
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil, errors.New("it is not staged")
+			}
+			return staged, err
 		})
 	case r.Restorable:
 		replaced, err := manifest.OpenGeneration(filepath.Join(w.State, "accepted", generationName(g.Name, r.Tree)), g.Source.Limits)

@@ -112,8 +112,8 @@ func changeList(changes []manifest.Change) []notify.Change {
 // detail is the diff as a notice shows it.
 func (w *Warden) detail(g Gate, r *Report) []string {
 	const most = 60
-	if r.Accepted == "" {
-		return nil // all of it is new: that is to be reviewed, not skimmed
+	if r.Accepted == "" || r.Has(Mismatch) {
+		return nil // all of it is new, which is to be reviewed and not skimmed; or nothing of it is staged
 	}
 	diffs, err := w.Diff(g, r)
 	if err != nil {
