@@ -183,15 +183,15 @@ func (w *Warden) look(ctx context.Context, g Gate, s *state, now time.Time) (*Re
 		}
 		s.Gone, s.Source = goneRoots(s.Gone, *f, now), s.Source.next(&g.Source, now)
 		report := judge(g.Name, *f, s, g.Interval, now)
-		for i := range report.Findings {
-			report.Findings[i].Next = w.command(g, report.Findings[i].Next)
-		}
 		err = w.stage(ctx, g, &report, f)
 		if errors.Is(err, errExportMoved) {
 			continue
 		}
 		if err != nil {
 			return nil, err
+		}
+		for i := range report.Findings {
+			report.Findings[i].Next = w.command(g, report.Findings[i].Next)
 		}
 		if f.claim != nil && !report.Has(Replayed) {
 			s.Publication = s.Publication.next(f.claim, f.digest, s.boot, now)

@@ -73,7 +73,7 @@ func newSite(c *config.Config, program string, streams cli.Streams, disk durable
 			s.users[g.Name] = uid
 		}
 		s.gates = append(s.gates, reconcile.Gate{
-			Name: g.Name, User: g.User, Problem: err, GroupID: groupOf(g), Export: g.Export, Witness: g.Witness, Interval: g.Interval,
+			Name: g.Name, User: sudoUser(g, uid), Problem: err, GroupID: groupOf(g), Export: g.Export, Witness: g.Witness, Interval: g.Interval,
 			Source: manifest.Source{Live: g.Live, Owner: uid, Limits: g.Limits},
 		})
 	}
@@ -95,6 +95,18 @@ func newSite(c *config.Config, program string, streams cli.Streams, disk durable
 		LockFor:       45 * time.Second, // another run may be waiting for a slow receiver of notices
 	}
 	return s, nil
+}
+
+// sudoUser is the gate's user as sudo takes it, empty for the user who runs this.
+func sudoUser(g config.Gate, uid uint32) string {
+	switch {
+	case uid == uint32(os.Geteuid()):
+		return ""
+	case strings.Trim(g.User, "0123456789") == "":
+		return "'#" + g.User + "'"
+	default:
+		return g.User
+	}
 }
 
 // groupOf returns the group that may read the accepted copy of a gate: that of its user, or the one it has already
