@@ -75,11 +75,12 @@ func direction(r *Report, f facts, s *state) {
 	case headTree == acceptedTree:
 		r.Changes = manifest.Diff(accepted, live)
 		r.Fingerprint = manifest.Fingerprint(r.Gate, r.Changes)
+		r.Undoes = s.undone(r.Accepted, r.Changes)
 		if rejection, ok := s.Rejected[r.Fingerprint]; ok {
 			r.add(Rejected, fmt.Sprintf("rejected by %s: %s", rejection.By, rejection.Why), "gate restore")
 			return
 		}
-		if r.Undoes = s.undone(r.Accepted, r.Changes); len(r.Undoes) > 0 {
+		if len(r.Undoes) > 0 {
 			r.add(Drifted, fmt.Sprintf("the live files have changes of their own and have not taken over what was deployed (%s)",
 				strings.Join(r.Undoes, ", ")), "gate restore")
 			return

@@ -109,6 +109,10 @@ func (w *Warden) pass(ctx context.Context, g Gate, left int) (*Report, error) {
 			}
 			return seen.report, nil
 		}
+		// What the look finished before it failed, such as a deploy that was cut short, is on the disk.
+		if saved, loadErr := w.loadState(g.Name); loadErr == nil {
+			s = saved
+		}
 	}
 	report := &Report{Gate: g.Name, CheckedAt: now, Since: now, Changes: []manifest.Change{}}
 	report.add(Error, short(err), w.command(g, "warden doctor"))

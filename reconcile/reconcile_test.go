@@ -329,6 +329,13 @@ func TestDriftOnTopOfADeployThatNeverArrivedIsNotAccepted(t *testing.T) {
 	if _, _, err := h.must().Accept(context.Background(), h.gate(), r.Fingerprint, Decision{By: "ann"}); !errors.Is(err, ErrNotAcceptable) {
 		t.Fatalf("accept: %v", err)
 	}
+	// Rejecting it first is no way around.
+	if _, err := h.must().Reject(context.Background(), h.gate(), r.Fingerprint, Decision{By: "ann", Why: "no"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := h.must().Accept(context.Background(), h.gate(), r.Fingerprint, Decision{By: "ann"}); !errors.Is(err, ErrNotAcceptable) {
+		t.Errorf("accept of the rejected: %v", err)
+	}
 	// Once live has had the deployed state, the same edit is a drift like any other.
 	h.drift("allow: [git log]\n")
 	h.expect(InSync)
@@ -428,4 +435,36 @@ func TestStateThatOthersCanWriteIsNotBelieved(t *testing.T) {
 		}
 	}
 	h.expect(InSync)
+}
+
+// A pass that finishes a deploy and then fails must not forget what the deploy replaced.
+func TestFailedPassKeepsWhatItSettled(t *testing.T) {
+	h := newHost(t, "")
+	h.publish()
+	h.accept()
+	if err := os.WriteFile(h.path("repo/vendor-gate/claude/files/policy/gate.yaml"), []byte("allow: []\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	h.git("commit", "-qam", "review")
+	h.expect(Behind)
+	cut, err := h.warden(durable.Disk{Around: func(s durable.Step, change func() error) error {
+		if s.Op == "symlink" || s.Name == h.path("state/gates/claude.json") {
+			return errInjected // cut short right after the intent
+		}
+		return change()
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cut.Deploy(context.Background(), h.gate(), Decision{By: "ann"}); !errors.Is(err, errInjected) {
+		t.Fatalf("deploy: %v", err)
+	}
+	w := h.must()
+	w.Repository, w.RepositoryErr = nil, errors.New("the repository is away")
+	if _, err := w.Reconcile(context.Background(), []Gate{h.gate()}); err != nil {
+		t.Fatal(err)
+	}
+	if r := h.expect(Behind); !r.Restorable {
+		t.Errorf("it is forgotten that live is what the deploy replaced: %+v", r)
+	}
 }
