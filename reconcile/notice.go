@@ -11,7 +11,8 @@ import (
 	"gatehouse/notify"
 )
 
-// A gate has one subject for notices; what is wrong with it is the kind. A drift keeps its kind while it is rejected
+// The files of a gate are one subject for notices, and each service that loads them is one (process.go); what is wrong
+// is the kind. A drift keeps its kind while it is rejected
 // or diverges, since it is the same one.
 const (
 	kindDrift = "drift"
@@ -32,14 +33,14 @@ func (w *Warden) announce(g Gate, s *state, r *Report, now time.Time) error {
 	}
 	open, _ := w.Outbox.Open(g.Name) // a record that cannot be read is set aside, and named, by the delivery
 	for _, record := range open {
-		if current[record.Kind] || !over(Result(record.Kind), r) {
+		if record.Subject != subject || current[record.Kind] || !over(Result(record.Kind), r) {
 			continue
 		}
 		if err := w.Outbox.Clear(record.Kind, g.Name, subject, closing(r), now); err != nil {
 			return err
 		}
 	}
-	return nil
+	return w.processNotices(s, r, g.Interval, now)
 }
 
 // events says what of a report is worth a notice. It is a pure function.
@@ -55,6 +56,8 @@ func events(r *Report, held time.Time, interval time.Duration, now time.Time) []
 			}
 		}
 		switch f.Result {
+		case Stale, Unknown, Unreachable:
+			continue // each unit has a notice of its own
 		case Drifted, Diverged, Rejected:
 			e.Kind, e.Fingerprint, e.Changes = kindDrift, r.Fingerprint, changeList(r.Changes)
 			if f.Result != Drifted {
@@ -95,7 +98,7 @@ func over(kind Result, r *Report) bool {
 
 // closing says in a few words how a notice ended.
 func closing(r *Report) string {
-	if r.Result == InSync {
+	if r.Files() == InSync {
 		return "in sync again: the live files are as accepted"
 	}
 	return fmt.Sprintf("over; the gate is now %s", r.Result)

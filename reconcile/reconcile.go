@@ -63,8 +63,11 @@ type Warden struct {
 	Disk          durable.Disk
 	// Compile turns the files of a policy into the form that the gate reads fast, or says why it cannot. May be nil.
 	Compile func(files func(path string) (io.ReadCloser, error)) ([]byte, error)
-	Now     func() time.Time
-	LockFor time.Duration // how long to wait for another warden process
+	// Processes says how the services that hold a gate's files in memory stand against the disk, which is as root has
+	// just seen it, or nil for not yet seen. May be nil; it must answer within the time that its context gives.
+	Processes func(ctx context.Context, g Gate, seen *manifest.Snapshot) []Process
+	Now       func() time.Time
+	LockFor   time.Duration // how long to wait for another warden process
 }
 
 // A Pass is the outcome of looking at gates once.
@@ -194,6 +197,7 @@ func (w *Warden) look(ctx context.Context, g Gate, s *state, now time.Time) (*Re
 		if err != nil {
 			return nil, err
 		}
+		w.judgeProcesses(ctx, g, f.witness, &report)
 		for i := range report.Findings {
 			report.Findings[i].Next = w.command(g, report.Findings[i].Next)
 		}
@@ -230,7 +234,7 @@ func (w *Warden) remember(g Gate, s *state, r *Report, now time.Time) error {
 			delete(s.Rejected, fingerprint)
 		}
 	}
-	if r.Result == InSync {
+	if r.Files() == InSync {
 		s.Replaced.Paths = nil // live has taken it over
 	}
 	if s.saw(r.Fingerprint); r.Fingerprint != "" {
@@ -245,6 +249,7 @@ func (w *Warden) remember(g Gate, s *state, r *Report, now time.Time) error {
 	if s.Pause != nil && !s.paused(now) {
 		s.Pause = nil
 	}
+	s.Silent = unreached(s.Silent, r.Processes, now)
 	s.Report = r
 	if err := w.saveState(s); err != nil {
 		return err

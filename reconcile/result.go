@@ -11,7 +11,7 @@ import (
 // A Result says how a gate stands. The zero Result is no answer and counts as the worst that could not be told.
 type Result string
 
-// The results, worst first. Those up to Unpublished are findings (exit code 1); those from Missing on mean that it
+// The results, worst first. Those up to Unknown are findings (exit code 1); those from Missing on mean that it
 // could not be told (exit code 2); only InSync is good.
 const (
 	PublisherDisagrees Result = "publisher-disagrees" // root's own look differs from the claim, and not by age
@@ -22,10 +22,13 @@ const (
 	Behind             Result = "behind"              // a reviewed state is not in force or not live yet
 	Rejected           Result = "rejected"            // a drift that a person saw and does not want
 	Unpublished        Result = "unpublished"         // live changed after it was published
+	Stale              Result = "stale"               // a service still runs what it loaded before the files changed
+	Unknown            Result = "unknown"             // what a service has loaded cannot be told
 	Missing            Result = "missing"             // no export, or nothing in it
 	Overdue            Result = "overdue"             // no newer manifest within twice the interval
 	Refused            Result = "refused"             // an entry that nobody could judge
 	InFlux             Result = "in-flux"             // it kept changing while it was read
+	Unreachable        Result = "unreachable"         // the manager of a service does not answer
 	Error              Result = "error"               // something of ours failed
 	InSync             Result = "in-sync"
 )
@@ -33,10 +36,13 @@ const (
 // isDrift reports whether r is about live files that are not as accepted.
 func isDrift(r Result) bool { return r == Drifted || r == Diverged || r == Rejected }
 
+// inMemory reports whether r is about what services have loaded, not about files.
+func (r Result) inMemory() bool { return r == Stale || r == Unknown || r == Unreachable }
+
 // rank is the place in that order; what is not named is as bad as Error.
 func (r Result) rank() int {
 	i := slices.Index([]Result{PublisherDisagrees, Mismatch, Replayed, Diverged, Drifted, Behind, Rejected, Unpublished,
-		Missing, Overdue, Refused, InFlux, Error, InSync}, r)
+		Stale, Unknown, Missing, Overdue, Refused, InFlux, Unreachable, Error, InSync}, r)
 	if i < 0 {
 		return Error.rank()
 	}
@@ -84,8 +90,9 @@ type Report struct {
 	Changes     []manifest.Change `json:"changes"`                // accepted to live; when behind, accepted to HEAD
 	HeadChanges []manifest.Change `json:"head_changes,omitempty"` // accepted to HEAD, when diverged
 	Undoes      []string          `json:"undoes,omitempty"`       // paths whose deployed state accepting would take back
-	Stuck       bool              `json:"stuck,omitempty"`        // a part of the process still waits for an answer
-	Restorable  bool              `json:"restorable,omitempty"`   // live is what a deploy replaced
+	Processes   []Process         `json:"processes,omitempty"`
+	Stuck       bool              `json:"stuck,omitempty"`      // a part of the process still waits for an answer
+	Restorable  bool              `json:"restorable,omitempty"` // live is what a deploy replaced
 }
 
 // Complete reports whether live and accepted were really compared: only then may an open drift be cleared.
@@ -97,6 +104,19 @@ func (r *Report) Complete() bool {
 		}
 	}
 	return r.Result != ""
+}
+
+// Files is the worst result about the files, whatever the services that load them hold in memory.
+func (r *Report) Files() Result {
+	for _, f := range r.Findings { // the worst first
+		if !f.Result.inMemory() {
+			return f.Result
+		}
+	}
+	if r.Result == "" {
+		return ""
+	}
+	return InSync
 }
 
 // Has reports whether result is among the findings.

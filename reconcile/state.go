@@ -38,6 +38,8 @@ type state struct {
 	Seen []string `json:"seen,omitempty"`
 	// Held is since when there has been one finding or another that the agent's next publish should cure.
 	Held time.Time `json:"held,omitzero"`
+	// Silent is since when the manager of a unit has not answered.
+	Silent map[string]time.Time `json:"silent,omitempty"`
 
 	boot string // the host's own boot id
 }

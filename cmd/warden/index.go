@@ -25,7 +25,7 @@ func (s *site) writeIndex() error {
 			Live: g.Live, Limits: g.Limits, Interval: g.Interval, Result: string(reconcile.Error),
 		}
 		if err == nil {
-			entry.Result, entry.Fingerprint = string(status.Result), status.Fingerprint
+			entry.Result, entry.Fingerprint = string(status.Files()), status.Fingerprint
 			if status.Restorable {
 				entry.Restore = &config.RestoreRequest{From: status.Tree, To: status.Accepted, At: status.Since}
 			}

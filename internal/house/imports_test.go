@@ -57,6 +57,9 @@ var mayImport = map[string][]string{
 	"internal/durable": {},
 	"internal/cli":     {},
 	"internal/house":   {},
+
+	// For tests only.
+	"internal/systemdtest": {},
 }
 
 func TestImportsFollowThePlan(t *testing.T) {

@@ -1,0 +1,150 @@
+// Package systemdtest gives tests a real systemd: the host's own programs as PID 1 of new namespaces, over an overlay
+// of the root file system, up in half a second and gone without a trace.
+//
+// harness.sh does the work and says how in its header. Boot starts one machine for one test and holds a pipe to it, so
+// that even a killed test leaves nothing behind. What is written inside goes to the overlay and vanishes; only folders
+// bound with "--bind" are the host's. /tmp inside is a new, empty one.
+//
+// Programs run inside with Command. The manager's private socket refuses clients from outside, so tests that speak
+// D-Bus either dial SystemBus or run their own test binary inside (Inside).
+package systemdtest
+
+import (
+	"bufio"
+	_ "embed"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+//go:embed harness.sh
+var harness []byte
+
+// A Machine is a running systemd.
+type Machine struct {
+	Dir       string // the state folder of the instance
+	Root      string // its file system, as seen from outside
+	SystemBus string // the address of its system bus, as seen from outside
+
+	script string
+}
+
+// Boot starts a machine that lives as long as the test. The options are those of harness.sh. It needs root and skips
+// the test without.
+func Boot(t testing.TB, options ...string) *Machine {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: boots a systemd in namespaces of its own")
+	}
+	script := filepath.Join(t.TempDir(), "harness.sh")
+	if err := os.WriteFile(script, harness, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("bash", append([]string{script, "attach"}, options...)...)
+	cmd.Stderr = os.Stderr
+	hold, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		hold.Close()
+		cmd.Wait()
+	})
+	said := make(map[string]string)
+	for lines := bufio.NewScanner(out); said["READY"] == "" && lines.Scan(); {
+		if key, value, ok := strings.Cut(strings.TrimPrefix(lines.Text(), "SDH_"), "="); ok {
+			said[key] = value
+		}
+	}
+	if said["READY"] == "" || said["STATE"] != "running" {
+		t.Fatalf("the machine did not come up: %v", said)
+	}
+	return &Machine{Dir: said["DIR"], Root: said["ROOT"], SystemBus: said["SYSTEM_BUS"], script: script}
+}
+
+// Command runs a program inside, as root, in the caller's working folder where that exists there.
+func (m *Machine) Command(name string, args ...string) *exec.Cmd {
+	return exec.Command("bash", append([]string{m.script, "exec", m.Dir, "--", name}, args...)...)
+}
+
+// Run runs a program inside and returns its standard output and error together; the test fails where the program does.
+func (m *Machine) Run(t testing.TB, name string, args ...string) string {
+	t.Helper()
+	out, err := m.Command(name, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// WriteFile writes a file inside.
+func (m *Machine) WriteFile(t testing.TB, path, text string, mode os.FileMode) {
+	t.Helper()
+	path = filepath.Join(m.Root, path)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const inside = "GATEHOUSE_TEST_INSIDE_SYSTEMD"
+
+// Inside runs the tests of a package inside one machine, for a TestMain: the test binary starts itself again there.
+// Without root the tests run where they are, and those that call NeedInside are skipped.
+func Inside(m *testing.M, options ...string) int {
+	if os.Geteuid() != 0 || os.Getenv(inside) != "" {
+		return m.Run()
+	}
+	code, err := again(options)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	return code
+}
+
+func again(options []string) (int, error) {
+	dir, err := os.MkdirTemp("", "systemdtest")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	script := filepath.Join(dir, "harness.sh")
+	if err := os.WriteFile(script, harness, 0o755); err != nil {
+		return 0, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return 0, err
+	}
+	cmd := exec.Command("bash", append(append([]string{script, "run"}, options...), append([]string{"--", self}, os.Args[1:]...)...)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), inside+"=1")
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		return 0, err
+	}
+	return cmd.ProcessState.ExitCode(), nil
+}
+
+// NeedInside skips a test that is not running inside a machine.
+func NeedInside(t testing.TB) {
+	t.Helper()
+	if os.Getenv(inside) == "" {
+		t.Skip("needs root: runs inside a systemd of its own")
+	}
+}
