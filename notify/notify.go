@@ -81,6 +81,9 @@ type Outbox struct {
 	Disk  durable.Disk
 	Host  string
 	Sinks []Sink // with different names
+	// Later names sinks that another process serves, with an Outbox of its own over this directory: what they are owed is
+	// noted, and nothing is sent to them.
+	Later []string
 }
 
 // Report records that the subject of e is open with exactly the changes of e. It writes nothing if that is known.
@@ -217,11 +220,11 @@ func checkNames(names ...string) error {
 }
 
 func (o *Outbox) sinkNames() []string {
-	names := make([]string, len(o.Sinks))
+	names := make([]string, len(o.Sinks), len(o.Sinks)+len(o.Later))
 	for i, s := range o.Sinks {
 		names[i] = s.Name()
 	}
-	return names
+	return append(names, o.Later...)
 }
 
 // soon runs change under the lock of the directory. It waits longer than a delivery takes.

@@ -147,7 +147,7 @@ const retention = 30 * 24 * time.Hour
 func (o *Outbox) prune(records []*Record, now time.Time) error {
 	newest := newestOf(records)
 	for _, r := range records {
-		pending := slices.ContainsFunc(o.Sinks, func(s Sink) bool { _, pending := r.pending(s.Name()); return pending })
+		pending := slices.ContainsFunc(o.sinkNames(), func(name string) bool { _, pending := r.pending(name); return pending })
 		if pending || !r.cleared() || now.Sub(r.ClearedAt) < retention || newest[r.subject()] == r {
 			continue
 		}

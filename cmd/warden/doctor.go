@@ -31,8 +31,10 @@ func newDoctorCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check this host's set-up and say what to mend, in order",
-		Long: `Check the configuration, the accounts, the directories, the repository, the exports and the ways to notify.
-It changes nothing and sends nothing. What is wrong comes in the order in which to mend it.`,
+		Long: `Check the configuration, the programs, the accounts, the directories, the repository, the ways to notify, the units
+and the exports. It changes nothing and sends nothing. What is wrong comes in the order in which to mend it.
+
+A host on which warden install never ran is fine where somebody else starts the passes; that is noted.`,
 		Example: `  warden doctor`,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd.Context(), g, opts) },
@@ -47,6 +49,24 @@ type check struct {
 	OK      bool   `json:"ok"`
 	Problem string `json:"problem,omitempty"`
 	Fix     string `json:"fix,omitempty"`
+	Note    string `json:"note,omitempty"` // worth knowing, and nothing is wrong
+}
+
+// An examination collects checks.
+type examination struct{ checks []check }
+
+// add records a check, which is well if there is no error.
+func (e *examination) add(what string, err error, fix string) bool {
+	c := check{What: what, OK: err == nil}
+	if err != nil {
+		c.Problem, c.Fix = err.Error(), fix
+	}
+	e.checks = append(e.checks, c)
+	return err == nil
+}
+
+func (e *examination) note(what, note string) {
+	e.checks = append(e.checks, check{What: what, OK: true, Note: note})
 }
 
 func runDoctor(ctx context.Context, g *globals, opts doctorOptions) error {
@@ -72,6 +92,10 @@ func runDoctor(ctx context.Context, g *globals, opts doctorOptions) error {
 	}
 	paint := painter(g.streams.Colour())
 	for _, c := range checks {
+		if c.Note != "" {
+			fmt.Fprintf(g.streams.Out, "note  %s: %s\n", c.What, lines(c.Note))
+			continue
+		}
 		if c.OK {
 			fmt.Fprintf(g.streams.Out, "%s  %s\n", paint(cli.Yes, "ok  "), c.What)
 			continue
@@ -87,36 +111,53 @@ func runDoctor(ctx context.Context, g *globals, opts doctorOptions) error {
 // examine looks at everything, in the order in which to mend it; what cannot be looked at for want of something
 // earlier is left out.
 func (g *globals) examine(ctx context.Context) []check {
-	var checks []check
-	add := func(what string, err error, fix string) bool {
-		c := check{What: what, OK: err == nil}
-		if err != nil {
-			c.Problem, c.Fix = err.Error(), fix
-		}
-		checks = append(checks, c)
-		return err == nil
-	}
+	e := new(examination)
 	c, err := config.Load(g.config)
-	if !add("configuration "+g.config, err, "mend the file; docs/warden-yaml.md has every key") {
-		return checks
+	fix := "mend the file; docs/warden-yaml.md has every key"
+	if errors.Is(err, fs.ErrNotExist) {
+		fix = "warden install " + firstGate
+	}
+	if !e.add("configuration "+g.config, err, fix) {
+		return e.checks
 	}
 	_, err = parseSchedule(c.Schedule, time.Now())
-	add("schedule "+c.Schedule, err, "use @hourly, @every 30m, or five cron fields in UTC")
-	add("state directory "+c.State, reconcile.CheckState(c.State), "")
+	e.add("schedule "+c.Schedule, err, "use @hourly, @every 30m, or five cron fields in UTC")
+	in := &installation{globals: g, path: g.config, config: c, systemctl: findSystemctl()}
+	installed := in.examineInstallation(e)
+	e.add("state directory "+c.State, reconcile.CheckState(c.State), "")
 	_, err = vendorgate.Open(c.Repository, c.Vendored)
-	add("repository "+c.Repository, err, "")
+	e.add("repository "+c.Repository, err, "")
+	g.examineSinks(e, c, installed)
+	for _, gate := range c.Gates {
+		g.examineGate(ctx, c.Index, gate, e.add)
+	}
+	in.examineUnits(ctx, e, installed)
+	return e.checks
+}
+
+// examineSinks looks at the ways to notify. Where units are installed, systemd hands credentials to the passes and not
+// to this process; then the files that it takes them from are looked at.
+func (g *globals) examineSinks(e *examination, c *config.Config, installed bool) {
+	handed := installed && g.streams.Getenv("CREDENTIALS_DIRECTORY") == ""
+	if handed {
+		examineCredentials(e, c)
+	}
+	secrets := make(map[string]config.Secret)
+	if c.Notify.Slack != nil {
+		secrets["slack"] = c.Notify.Slack.Token
+	}
+	if c.Notify.Webhook != nil {
+		secrets["webhook"] = c.Notify.Webhook.Secret
+	}
 	for _, sink := range sinksOf(c, g.streams, durable.Disk{}) {
-		if broken, ok := sink.(withoutSecret); ok {
-			add("secret of "+broken.name, broken.err, "")
+		broken, ok := sink.(withoutSecret)
+		if ok && !(handed && strings.HasPrefix(string(secrets[broken.name]), "credential:")) {
+			e.add("secret of "+broken.name, broken.err, "")
 		}
 	}
 	if c.Notify.Journal {
-		add("journal", journalReachable(), "start systemd-journald, or set journal: false; lines go to the error output meanwhile")
+		e.add("journal", journalReachable(), "start systemd-journald, or set journal: false; lines go to the error output meanwhile")
 	}
-	for _, gate := range c.Gates {
-		g.examineGate(ctx, c.Index, gate, add)
-	}
-	return checks
 }
 
 func (g *globals) examineGate(ctx context.Context, index string, gate config.Gate, add func(what string, err error, fix string) bool) {

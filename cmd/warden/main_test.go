@@ -20,6 +20,9 @@ const (
 // TestMain builds both programs, and as root moves into a mount namespace of its own, where /etc may be changed: the
 // place of root's index is fixed, and the scripts need a user.
 func TestMain(m *testing.M) {
+	if os.Getenv("GATEHOUSE_TEST_INSIDE_SYSTEMD") != "" {
+		os.Exit(m.Run()) // a machine has all this to itself
+	}
 	if os.Geteuid() == 0 && os.Getenv("GATEHOUSE_TEST_NAMESPACE") == "" {
 		os.Exit(inNamespace())
 	}
@@ -52,19 +55,28 @@ func inNamespace() int {
 	return 0
 }
 
-// furnish puts a layer over /etc that vanishes with the namespace, and an agent's account in it.
+// furnish puts layers over what an installation writes, which vanish with the namespace, an agent's account into them,
+// and hides a systemd that runs on this machine.
 func furnish() error {
-	const layer = "/mnt"
-	if err := syscall.Mount("tmpfs", layer, "tmpfs", 0, "mode=755"); err != nil {
+	const layers = "/mnt"
+	if err := syscall.Mount("tmpfs", layers, "tmpfs", 0, "mode=755"); err != nil {
 		return err
 	}
-	for _, dir := range []string{"upper", "work"} {
-		if err := os.Mkdir(filepath.Join(layer, dir), 0o755); err != nil {
-			return err
+	for _, dir := range []string{"/etc", "/usr/local", "/var/lib", "/srv"} {
+		upper, work := filepath.Join(layers, dir, "upper"), filepath.Join(layers, dir, "work")
+		for _, d := range []string{upper, work} {
+			if err := os.MkdirAll(d, 0o755); err != nil {
+				return err
+			}
+		}
+		if err := syscall.Mount("overlay", dir, "overlay", 0, "lowerdir="+dir+",upperdir="+upper+",workdir="+work); err != nil {
+			return fmt.Errorf("overlay on %s: %w", dir, err)
 		}
 	}
-	if err := syscall.Mount("overlay", "/etc", "overlay", 0, "lowerdir=/etc,upperdir=/mnt/upper,workdir=/mnt/work"); err != nil {
-		return fmt.Errorf("overlay on /etc: %w", err)
+	if _, err := os.Lstat("/run/systemd/system"); err == nil {
+		if err := syscall.Mount("tmpfs", "/run/systemd", "tmpfs", 0, "mode=755"); err != nil {
+			return err
+		}
 	}
 	for file, line := range map[string]string{
 		"/etc/passwd": fmt.Sprintf("%s:x:%d:%d::/nonexistent:/usr/sbin/nologin\n", agentName, agentID, agentID),

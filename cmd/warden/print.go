@@ -109,6 +109,11 @@ func printRow(w io.Writer, paint func(int, string) string, r *row, now time.Time
 			fmt.Fprintf(w, "  → %s\n", f.Next)
 		}
 	}
+	for _, p := range r.Processes {
+		if p.Verdict == reconcile.Loaded || p.Verdict == reconcile.NotRunning { // the others are among the findings
+			fmt.Fprintf(w, "  %s: %s\n", p.Verdict, cli.Line(p.Unit))
+		}
+	}
 	if r.Pause != nil {
 		fmt.Fprintf(w, "  notices are held until %s by %s: %s\n", r.Pause.Until.Local().Format(clockFormat),
 			cli.Printable(r.Pause.By), cli.Line(r.Pause.Why))

@@ -61,7 +61,14 @@ func runReconcile(ctx context.Context, g *globals, opts reconcileOptions) error 
 	if err != nil {
 		return err
 	}
-	indexErr := s.writeIndex()
+	code := exitCode(pass)
+	if opts.exitZero {
+		code = cli.Yes
+	}
+	after := s.writeIndex()
+	if after == nil { // else the run failed, and says so
+		after = g.completed(ctx, s, code)
+	}
 	rows := s.rows(pass.Reports)
 	if opts.quiet {
 		rows = slices.DeleteFunc(rows, func(r row) bool { return r.Result == reconcile.InSync })
@@ -70,13 +77,10 @@ func runReconcile(ctx context.Context, g *globals, opts reconcileOptions) error 
 		return err
 	}
 	g.printDelivery(pass.Delivery)
-	if indexErr != nil {
-		return indexErr
+	if after != nil {
+		return after
 	}
-	if opts.exitZero {
-		return nil
-	}
-	return cli.Exit(exitCode(pass))
+	return cli.Exit(code)
 }
 
 // exitCode is that of the worst result. A notice that can never arrive as things are configured is a fault that no
@@ -98,7 +102,7 @@ type outcome struct {
 
 // finish writes the index, shows what a decision led to, and exits with 0 unless the run failed.
 func (g *globals) finish(s *site, o outcome, json bool, done string) (err error) {
-	defer func() { err = errors.Join(err, s.writeIndex()) }() // what was done is said in any case
+	defer func() { err = errors.Join(err, s.writeIndex(), g.handOver()) }() // what was done is said in any case
 	rows := s.rows(o.pass.Reports)
 	g.printDelivery(o.pass.Delivery)
 	if json {

@@ -83,7 +83,10 @@ func (g *globals) servePass(ctx context.Context) (reconcile.Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		return pass, s.writeIndex()
+		if err := s.writeIndex(); err != nil {
+			return pass, err
+		}
+		return pass, g.completed(ctx, s, cli.Yes)
 	})
 	if err != nil {
 		return reconcile.Error, err

@@ -18,6 +18,7 @@ import (
 	"gatehouse/manifest"
 	"gatehouse/notify"
 	"gatehouse/reconcile"
+	"gatehouse/systemd"
 	vendorgate "gatehouse/vendor-gate"
 )
 
@@ -27,6 +28,8 @@ type site struct {
 	warden *reconcile.Warden
 	gates  []reconcile.Gate
 	users  map[string]uint32 // uid by gate
+
+	checker systemd.Checker
 }
 
 // open joins the configuration with what does the work.
@@ -89,11 +92,13 @@ func newSite(c *config.Config, program string, streams cli.Streams, disk durable
 		Program:       program,
 		Repository:    repository,
 		RepositoryErr: repositoryErr,
-		Outbox:        &notify.Outbox{Dir: filepath.Join(c.State, "notices"), Disk: disk, Host: c.Host, Sinks: sinks},
+		Outbox:        &notify.Outbox{Dir: filepath.Join(c.State, "notices"), Disk: disk, Host: c.Host, Sinks: sinks, Later: laterSinks(c, streams)},
 		Disk:          disk,
 		Now:           time.Now,
 		LockFor:       45 * time.Second, // another run may be waiting for a slow receiver of notices
 	}
+	s.checker = systemd.Checker{Dir: filepath.Join(c.State, "loaded"), Disk: disk, BootID: s.warden.BootID}
+	s.warden.Processes = s.processes
 	return s, nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -79,6 +80,12 @@ func Run(ctx context.Context, root *cobra.Command, args []string, streams Stream
 	root.SuggestionsMinimumDistance = 2
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(suggestFlag)
+	root.Flags().Bool("version", false, "print the version and the commit that was built")
+	root.Version = "unknown" // cobra answers the flag where there is one
+	if slices.Contains(args, "--version") {
+		root.Version = Version()
+	}
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	err := root.ExecuteContext(ctx)
 	var answer Answer
 	switch {

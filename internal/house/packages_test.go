@@ -184,7 +184,7 @@ func changed(n ast.Node) []ast.Expr {
 		}
 	case *ast.CallExpr:
 		if name, ok := n.Fun.(*ast.Ident); ok && (name.Name == "delete" || name.Name == "clear") {
-			return n.Args[:1]
+			return n.Args[:min(len(n.Args), 1)] // a function of that name may have none
 		}
 	}
 	return nil

@@ -16,6 +16,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -148,3 +150,83 @@ func NeedInside(t testing.TB) {
 		t.Skip("needs root: runs inside a systemd of its own")
 	}
 }
+
+// Enter runs the calling test inside a machine of its own: outside it boots one, runs this test there and returns false;
+// inside it returns true. Without root it skips the test. What the test writes below /tmp stays inside.
+func Enter(t *testing.T, options ...string) bool {
+	t.Helper()
+	if os.Getenv(inside) != "" {
+		return true
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := Boot(t, append([]string{"--bind-ro", filepath.Dir(self)}, options...)...)
+	args := []string{"-test.run=^" + regexp.QuoteMeta(t.Name()) + "$", "-test.count=1", "-test.parallel=8"}
+	if testing.Verbose() {
+		args = append(args, "-test.v")
+	}
+	cmd := m.Command(self, args...)
+	cmd.Env = append(os.Environ(), inside+"=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("inside the machine: %v", err)
+	}
+	t.Logf("%s", out)
+	return false
+}
+
+// UserManager starts the service manager of a new user inside, as a real host has it but without logind and PAM, and
+// returns a function that makes commands of that user. It is called inside a machine.
+func UserManager(t testing.TB, name string, uid int) (as func(name string, args ...string) *exec.Cmd) {
+	t.Helper()
+	NeedInside(t)
+	run := func(name string, args ...string) {
+		t.Helper()
+		if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+			t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+		}
+	}
+	id := strconv.Itoa(uid)
+	run("useradd", "--uid", id, "--create-home", name)
+	for path, text := range map[string]string{"user-runtime-dir@.service": runtimeDirUnit, "user@.service": userUnit} {
+		if err := os.WriteFile(filepath.Join("/etc/systemd/system", path), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("systemctl", "daemon-reload")
+	run("systemctl", "start", "user@"+id+".service")
+	return func(name string, args ...string) *exec.Cmd {
+		cmd := exec.Command("setpriv", append([]string{"--reuid", id, "--regid", id, "--clear-groups", name}, args...)...)
+		cmd.Env = append(os.Environ(), "XDG_RUNTIME_DIR=/run/user/"+id, "DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/"+id+"/bus")
+		return cmd
+	}
+}
+
+const runtimeDirUnit = `[Unit]
+StopWhenUnneeded=yes
+IgnoreOnIsolate=yes
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/bin/sh -c 'mkdir -p /run/user/%i && mount -t tmpfs -o mode=700,uid=%i,gid=%i tmpfs /run/user/%i'
+ExecStop=/bin/umount -l /run/user/%i
+Slice=user-%i.slice
+`
+
+const userUnit = `[Unit]
+After=user-runtime-dir@%i.service dbus.service
+Requires=user-runtime-dir@%i.service
+IgnoreOnIsolate=yes
+[Service]
+User=%i
+Type=notify
+Environment=XDG_RUNTIME_DIR=/run/user/%i
+ExecStart=/lib/systemd/systemd --user
+Slice=user-%i.slice
+KillMode=mixed
+Delegate=pids memory cpu
+TimeoutStopSec=20s
+KeyringMode=inherit
+`

@@ -1,0 +1,54 @@
+package systemd
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxStep is by how much two clocks may disagree before one of them counts as set. It is below the tolerance.
+const maxStep = time.Second
+
+// A clock is the present on three clocks. The two that count from boot differ by the time that the machine slept.
+type clock struct {
+	real       time.Time
+	mono, boot time.Duration
+}
+
+func readClock() (clock, error) {
+	var real, mono, boot unix.Timespec
+	for id, at := range map[int32]*unix.Timespec{
+		unix.CLOCK_REALTIME: &real, unix.CLOCK_MONOTONIC: &mono, unix.CLOCK_BOOTTIME: &boot,
+	} {
+		if err := unix.ClockGettime(id, at); err != nil {
+			return clock{}, err
+		}
+	}
+	return clock{time.Unix(real.Unix()).UTC(), time.Duration(mono.Nano()), time.Duration(boot.Nano())}, nil
+}
+
+// at is the wall time of a moment that lies boot after the machine's start, as the clock is set now.
+func (c clock) at(boot time.Duration) time.Time { return c.real.Add(boot - c.boot) }
+
+// set says by how much the clock was set since s: exactly 0 unless it was, for both clocks run alike. A sleep looks as if
+// it was set forward; what may be one counts as one.
+func (c clock) set(s stamp) time.Duration {
+	by := c.real.Sub(s.real) - (c.mono - s.mono)
+	slept := c.boot - c.mono
+	switch {
+	case by < -maxStep:
+		return by
+	case by > slept+maxStep:
+		return by - slept
+	default:
+		return 0
+	}
+}
+
+// setSince is set for a moment that is also known by the clock that counts sleep, so that no doubt is left.
+func (c clock) setSince(real time.Time, boot time.Duration) time.Duration {
+	if by := c.real.Sub(real) - (c.boot - boot); by.Abs() > maxStep {
+		return by
+	}
+	return 0
+}
