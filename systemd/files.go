@@ -93,14 +93,9 @@ func (s *selection) contents() map[string]string {
 	return contents
 }
 
-// changed is when an entry was last changed. The modification time is what its owner says; it is left out where it
-// stands for no time at all, as in trees that were made reproducible.
-func changed(e *manifest.Entry) time.Time {
-	if e.MTime.Unix() <= 1 {
-		return e.CTime
-	}
-	return later(e.CTime, e.MTime)
-}
+// changed is when an entry was last changed. The modification time is what its owner says, and may be no time at all, as
+// in trees that were made reproducible.
+func changed(e *manifest.Entry) time.Time { return later(e.CTime, e.MTime) }
 
 func later(a, b time.Time) time.Time {
 	if a.After(b) {

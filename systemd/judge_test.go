@@ -151,6 +151,10 @@ var judgements = []struct {
 	{"the machine slept", func(f *facts) {
 		f.now = clock{real: minute(60), mono: 50 * time.Minute, boot: time.Hour}
 	}, Loaded, ByClocks, "", false},
+	{"the machine slept, not only since", func(f *facts) {
+		f.now = clock{real: minute(60), mono: 50 * time.Minute, boot: time.Hour}
+		f.unit.inactiveExit.mono, f.unit.mainStart.mono = 26*time.Minute, 26*time.Minute
+	}, Loaded, ByClocks, "", false},
 	{"set back further than it slept", func(f *facts) {
 		f.now = clock{real: minute(40), mono: 50 * time.Minute, boot: time.Hour}
 	}, Unknown, ByClocks, "the clock was set", true},
@@ -202,6 +206,10 @@ var judgements = []struct {
 		f.match = patterns{mustPattern("plugin/**")}
 		f.record = &record{InvocationID: f.unit.invocation, Files: map[string]string{"plugin/a.js": "b"}}
 	}, Stale, ByRecord, `another "plugin/a.js"`, false},
+	{"the process of another run says otherwise", func(f *facts) {
+		f.match = patterns{mustPattern("plugin/**")}
+		f.record = &record{InvocationID: strings.Repeat("2", 32), Files: map[string]string{"plugin/a.js": "b"}}
+	}, Loaded, ByClocks, "", false},
 	{"the process of another boot says otherwise", func(f *facts) {
 		f.match = patterns{mustPattern("plugin/**")}
 		f.record = &record{InvocationID: f.unit.invocation, BootID: "other", Files: map[string]string{"plugin/a.js": "b"}}

@@ -67,7 +67,9 @@ notify:
 	const often = "[Timer]\nOnCalendar=\nOnCalendar=*:*:0/2\nRandomizedDelaySec=0\n"
 	h.write("/etc/systemd/system/gatehouse-publish@.timer.d/often.conf", often)
 	h.write("/etc/systemd/system/gatehouse-reconcile.timer.d/never.conf", "[Timer]\nOnCalendar=\nOnCalendar=2099-01-01\n")
-	h.write("/etc/systemd/system/gatehouse-reconcile-soon.service.d/soon.conf", "[Service]\nEnvironment=SETTLE=0.1s REST=0.1s\n")
+	h.write("/etc/systemd/system/gatehouse-reconcile-soon.service.d/soon.conf", "[Service]\nEnvironment=SETTLE=0.5s REST=0.1s\n")
+	h.write("/etc/systemd/system/gatehouse-reconcile-changed.service.d/soon.conf",
+		"[Service]\nExecStart=\nExecStart=touch %t/gatehouse/changed\nExecStart=sleep 0.1\n")
 	h.run(exec.Command("systemctl", "daemon-reload"))
 	h.run(exec.Command(programs+"/warden", "install"))
 
