@@ -1,0 +1,280 @@
+package spec
+
+import (
+	"strings"
+
+	"gatehouse/gate/call"
+)
+
+// finish lists the effects of the call, in the order in which they happen: its redirections, its options and operands
+// as they stand, what no table can say, and what the command does as a whole. It adds the arguments that name them.
+func (t *translator) finish(to *call.Call) {
+	if need := 2 + len(t.c.Redirects) + len(t.p.hits) + len(t.p.ops); cap(t.allEffects)-len(t.allEffects) < need {
+		t.allEffects = make([]call.Effect, 0, max(need, 8))
+	}
+	from := len(t.allEffects)
+	t.effects = t.allEffects[from:]
+	to.Args = t.redirects(to.Args)
+	anyPath := false
+	if t.bare {
+		if !t.wraps {
+			t.strangers()
+		}
+	} else {
+		t.byOptions()
+		t.byOperands()
+		to.Args, anyPath = t.derived(to.Args)
+		t.asWhole()
+		if !t.p.matched {
+			t.strangers()
+		}
+	}
+	if anyPath || t.c.XArgs && t.c.Wrapper != "find" {
+		to.Args = append(to.Args, call.Arg{Name: "unknown_paths", Value: true})
+	} else if len(t.unknown) > 0 {
+		to.Args = append(to.Args, call.Arg{Name: "unknown_paths", Value: t.unknown})
+	}
+	if t.c.XArgs && t.c.Wrapper != "find" {
+		t.arriving()
+	}
+	if t.o.Root != "" {
+		t.mark()
+	}
+	if n := len(t.effects); n > 0 && n <= cap(t.allEffects)-from && &t.effects[0] == &t.allEffects[:from+1][from] {
+		t.allEffects = t.allEffects[:from+n]
+	} else {
+		t.allEffects = t.effects
+	}
+	to.Effects = t.effects[:len(t.effects):len(t.effects)]
+	t.changed.note(t.effects)
+}
+
+// mark marks the effects on paths that may be outside of the root.
+func (t *translator) mark() {
+	for i := range t.effects {
+		e := &t.effects[i]
+		if e.Remote || e.Text != "" || e.Path == "" && e.Kind != call.Any {
+			continue
+		}
+		e.Outside = e.Sure == call.Unknown || e.Path != t.o.Root && !under(e.Path, t.o.Root) && !device(e.Path)
+	}
+}
+
+// under reports whether an absolute path is below a directory.
+func under(path, dir string) bool {
+	return dir == "/" || len(path) > len(dir) && path[len(dir)] == '/' && path[:len(dir)] == dir
+}
+
+func (t *translator) byOptions() {
+	p := &t.p
+	for i := range p.hits {
+		h := &p.hits[i]
+		o := &p.levels[h.level].n.options[h.option]
+		if h.off {
+			continue
+		}
+		kinds := p.effectsOf(&o.place)
+		switch {
+		case h.has:
+			t.value(kinds, h.value, h.word, &o.place, o.dest)
+		case kinds&^maskFile != 0: // an option without a value that says what the call does
+			t.each(kinds&^maskFile, call.Effect{Arg: o.dest, Sure: call.Sure})
+		}
+	}
+}
+
+func (t *translator) byOperands() {
+	p := &t.p
+	n := p.top()
+	for _, b := range t.bounds {
+		o := &n.operands[b.operand]
+		kinds := p.effectsOf(&o.place)
+		if kinds == 0 && !o.path {
+			continue
+		}
+		if program := kinds & (maskRun | maskCode); program != 0 && !o.path {
+			t.program(program, o, b)
+			kinds &^= program
+		}
+		if kinds == 0 && !o.path {
+			continue
+		}
+		for _, op := range p.ops[b.from:b.to] {
+			t.value(kinds, p.words[op.word].Text, op.word, &o.place, o.name)
+		}
+	}
+}
+
+// program lists what words that are one command together run.
+func (t *translator) program(kinds mask, o *operand, b bound) {
+	var text strings.Builder
+	sure := call.Sure
+	for i, op := range t.p.ops[b.from:b.to] {
+		if i > 0 {
+			text.WriteByte(' ')
+		}
+		text.WriteString(t.p.words[op.word].Text)
+		if t.runTime(op.word) {
+			sure = call.Unknown
+		}
+	}
+	t.each(kinds, call.Effect{Text: text.String(), Arg: o.name, Sure: sure, Remote: t.places.remote})
+}
+
+// value lists the effects of one value of an option or operand.
+func (t *translator) value(kinds mask, value string, word int32, pl *place, arg string) {
+	if other := kinds & (maskNet | maskProcess | maskRoot | maskSystem); other != 0 {
+		sure := call.Sure
+		if t.runTime(word) {
+			sure = call.Unknown
+		}
+		t.each(other, call.Effect{Text: value, Arg: arg, Sure: sure})
+		kinds &^= other
+		if kinds == 0 && !pl.path {
+			return
+		}
+	}
+	if !pl.path && kinds&maskFile == 0 {
+		if kinds != 0 {
+			sure := call.Sure
+			if t.runTime(word) {
+				sure = call.Unknown
+			}
+			t.each(kinds, call.Effect{Text: value, Arg: arg, Sure: sure, Remote: t.places.remote})
+		}
+		return
+	}
+	tree := t.p.treeOf(pl)
+	switch pl.form {
+	case formPlain:
+		t.file(kinds, value, word, pl, arg, tree)
+	case formComma, formColon:
+		sep := ","
+		if pl.form == formColon {
+			sep = ":"
+		}
+		if t.runTime(word) {
+			t.file(kinds, value, word, pl, arg, tree)
+			return
+		}
+		for part := range strings.SplitSeq(value, sep) {
+			t.part(kinds, part, word, pl, arg, tree)
+		}
+	default:
+		file, is := local(pl.form, value)
+		if !is {
+			if t.runTime(word) { // it may be a file yet
+				t.each(kinds, call.Effect{Path: value, Arg: arg})
+			} else if pl.form == formRemote {
+				t.each(kinds&maskFile, call.Effect{Path: value, Arg: arg, Sure: call.Sure, Tree: tree, Remote: true})
+				t.each(maskNet, call.Effect{Text: value, Arg: arg, Sure: call.Sure})
+			}
+			return
+		}
+		if strings.HasSuffix(value, file) {
+			t.file(kinds, file, word, pl, arg, tree)
+		} else {
+			t.part(kinds, file, word, pl, arg, tree)
+		}
+	}
+}
+
+// part lists the effects on a path that is in the middle of a value.
+func (t *translator) part(kinds mask, path string, word int32, pl *place, arg string, tree bool) {
+	if path == "" || path == "-" {
+		return
+	}
+	e := call.Effect{Path: path, Arg: arg, Sure: call.Sure, Tree: tree, Remote: t.places.remote}
+	switch {
+	case t.runTime(word):
+		e.Sure = call.Unknown
+		t.each(kinds, e)
+	case t.places.remote:
+		e.Sure = call.Maybe
+		t.each(kinds, e)
+	default:
+		if pl.maybe {
+			e.Sure = call.Maybe
+		}
+		t.at(kinds, path, t.from(word, pl), e)
+	}
+}
+
+// asWhole lists what the command does whatever its words are.
+func (t *translator) asWhole() {
+	kinds := mask(0)
+	for i := range t.p.levels {
+		kinds |= t.p.levels[i].n.effects
+	}
+	if t.p.derives(deriveCwdTree) {
+		kinds &^= maskFile
+	}
+	if file := kinds & maskFile; file != 0 {
+		t.each(file, call.Effect{Remote: t.places.remote})
+	}
+	if other := kinds &^ maskFile; other != 0 {
+		t.each(other, call.Effect{Sure: call.Sure, Remote: t.places.remote})
+	}
+}
+
+// strangers lists the words that no spec explains: each may be a path, and nobody knows what is done with it.
+func (t *translator) strangers() {
+	p := &t.p
+	if t.bare || p.lost {
+		for i := 1; i < len(t.c.Words); i++ {
+			t.strange(int32(i))
+		}
+		t.effects = append(t.effects, call.Effect{Kind: call.Any, Remote: t.places.remote})
+		return
+	}
+	for _, kv := range p.pairs {
+		t.file(0, p.words[kv.word].Text[kv.eq+1:], kv.word, &place{maybe: true}, p.words[kv.word].Text[:kv.eq], false)
+	}
+	for _, i := range p.extra {
+		if !p.explained(i) {
+			t.strange(i)
+		}
+	}
+}
+
+// explained reports whether the value of some option is in the word i.
+func (p *parser) explained(i int32) bool {
+	for j := range p.hits {
+		if p.hits[j].word == i {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *translator) strange(i int32) {
+	text := t.c.Words[i].Text
+	if strings.HasPrefix(text, "-") {
+		eq := strings.IndexByte(text, '=')
+		if eq < 0 {
+			return
+		}
+		text = text[eq+1:]
+	}
+	if text == "" {
+		return
+	}
+	t.file(0, text, i, &place{maybe: true}, "extra_args", false)
+}
+
+// arriving says that operands that nobody has seen get the effects of the last operand.
+func (t *translator) arriving() {
+	kinds := mask(0)
+	if !t.bare && !t.p.lost {
+		operands := t.p.top().operands
+		for i := len(operands) - 1; i >= 0; i-- {
+			if t.p.active(i) {
+				kinds = t.p.effectsOf(&operands[i].place)
+				if kinds != 0 || operands[i].path {
+					break
+				}
+			}
+		}
+	}
+	t.each(kinds, call.Effect{})
+}

@@ -1,0 +1,49 @@
+package spec
+
+// option returns the level and index of the option with this spelling: of the last command, or a global one of those
+// above it. The level is -1 if there is none.
+func (p *parser) option(text string) (level, option int) {
+	for l := len(p.levels) - 1; l >= 0; l-- {
+		n := p.levels[l].n
+		if l < len(p.levels)-1 && !n.global {
+			continue
+		}
+		if o := n.flagIndex(text); o >= 0 && (l == len(p.levels)-1 || n.options[o].global) {
+			return l, o
+		}
+	}
+	return -1, 0
+}
+
+// short is option for one letter.
+func (p *parser) short(letter byte) (level, option int) {
+	if letter >= 128 {
+		return -1, 0
+	}
+	for l := len(p.levels) - 1; l >= 0; l-- {
+		n := p.levels[l].n
+		if l < len(p.levels)-1 && !n.global {
+			continue
+		}
+		if o := int(n.short[letter]) - 1; o >= 0 && (l == len(p.levels)-1 || n.options[o].global) {
+			return l, o
+		}
+	}
+	return -1, 0
+}
+
+func (p *parser) head(level, option int) int32 {
+	l := p.levels[level]
+	return p.heads[l.base+int(l.n.slot[option])]
+}
+
+// given reports whether an option with this dest was given.
+func (p *parser) given(dest string) bool {
+	for i := range p.hits {
+		h := &p.hits[i]
+		if !h.off && p.levels[h.level].n.options[h.option].dest == dest {
+			return true
+		}
+	}
+	return false
+}
