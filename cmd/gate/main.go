@@ -1,5 +1,5 @@
-// Command gate is the agent's door: it runs as the agent's user, publishes what the gate's own files are, and puts
-// accepted files back.
+// Command gate is the agent's door: it runs as the agent's user, says which calls a shell line can make, publishes what
+// the gate's own files are, and puts accepted files back.
 //
 // Which gates are meant, and where their files are, comes from root's index where there is one that lists the caller;
 // then neither a flag nor the environment can say otherwise. Without it, the warden.yaml of the host is read.
@@ -40,10 +40,12 @@ func newRoot(streams cli.Streams, index string) *cobra.Command {
 	g := &globals{streams: streams, index: index}
 	root := &cobra.Command{
 		Use:   "gate",
-		Short: "The agent's side of the gate: publish its files, put accepted ones back",
-		Long: `gate runs as the agent's user. It publishes what the gate's own files are, for root's warden to compare with the
-copy that a person accepted, and it puts accepted files back over the live ones.`,
-		Example: `  gate publish
+		Short: "The agent's side of the gate: read its command lines, publish its files, put accepted ones back",
+		Long: `gate runs as the agent's user. It says which calls a shell line can make, without running it. It publishes what the
+gate's own files are, for root's warden to compare with the copy that a person accepted, and it puts accepted files
+back over the live ones.`,
+		Example: `  gate translate "git status | head"
+  gate publish
   gate restore --dry-run`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -53,8 +55,11 @@ copy that a person accepted, and it puts accepted files back over the live ones.
 	root.AddCommand(
 		newPublishCommand(g),
 		newRestoreCommand(g),
+		newTranslateCommand(g),
+		newSpecsCommand(g),
 		cli.ExitCodesTopic("gate", `  0  yes; done
-  1  no: with restore --dry-run, something would be changed
+  1  no: translate refuses a line (but with --jsonl a refusal is a result); with restore --dry-run, something would be
+     changed
   2  could not tell: usage, configuration, a fault`),
 	)
 	return root
