@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -47,7 +46,7 @@ func (p *Publisher) Publish(ctx context.Context, now time.Time) (*Manifest, erro
 }
 
 func (p *Publisher) publish(ctx context.Context, now time.Time) (*Manifest, error) {
-	bootID, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	bootID, err := BootID()
 	if err := errors.Join(err, ValidGate(p.Gate), ValidHost(p.Host), p.makeExport()); err != nil {
 		return nil, err
 	}
@@ -79,7 +78,7 @@ func (p *Publisher) publish(ctx context.Context, now time.Time) (*Manifest, erro
 		Schema:      Schema,
 		Gate:        p.Gate,
 		Host:        p.Host,
-		BootID:      strings.TrimSpace(string(bootID)),
+		BootID:      bootID,
 		Sequence:    sequence(previous.Sequence, now),
 		PublishedAt: now.Round(0).UTC(),
 		Tree:        Tree(found.Entries),
