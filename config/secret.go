@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -14,8 +15,12 @@ import (
 // maxSecret is the largest secret that is read.
 const maxSecret = 64 << 10
 
+// CredentialDir is where the files of credential:NAME lie on an installed host. systemd hands them to the units; a
+// person who runs a command as root can read them there.
+const CredentialDir = "/etc/gatehouse/credentials"
+
 // A Secret is where a secret is kept, not the secret: credential:NAME is a file in $CREDENTIALS_DIRECTORY, which
-// systemd fills (LoadCredential=), env:NAME a variable, file:/PATH a file that only its owner and group can read.
+// systemd fills (LoadCredential=), outside of a unit one in CredentialDir; env:NAME a variable, file:/PATH a file that only its owner and group can read.
 // Errors name the place and what to do; they never hold the value.
 type Secret string
 
@@ -60,12 +65,15 @@ func (s Secret) valid() bool {
 }
 
 func readCredential(name string) (string, error) {
-	dir := os.Getenv("CREDENTIALS_DIRECTORY")
-	if dir == "" {
-		return "", fmt.Errorf("$CREDENTIALS_DIRECTORY is not set; it is in a unit with LoadCredential=%s:/PATH, "+
-			"and elsewhere env:NAME or file:/PATH serve", name)
+	if dir := os.Getenv("CREDENTIALS_DIRECTORY"); dir != "" {
+		return readLimited(filepath.Join(dir, name), 0)
 	}
-	return readLimited(filepath.Join(dir, name), 0)
+	kept := filepath.Join(CredentialDir, name)
+	text, err := readLimited(kept, 0o077)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("there is no %s; write the secret into it, with mode 0600", kept)
+	}
+	return text, err
 }
 
 func readSecretFile(name string) (string, error) { return readLimited(name, 0o007) }
@@ -84,7 +92,7 @@ func readLimited(name string, refuse os.FileMode) (string, error) {
 	case !info.Mode().IsRegular():
 		return "", errors.New("it is not a regular file")
 	case info.Mode().Perm()&refuse != 0:
-		return "", fmt.Errorf("everybody can use it (mode %04o); fix it with: chmod o= %s", info.Mode().Perm(), name)
+		return "", fmt.Errorf("others can use it (mode %04o); fix it with: chmod %s %s", info.Mode().Perm(), map[os.FileMode]string{0o007: "o=", 0o077: "go="}[refuse], name)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
 	if err != nil {

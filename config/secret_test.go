@@ -46,11 +46,11 @@ func TestSecretsThatCannotBeRead(t *testing.T) {
 		{"hunter2", "", []string{"it has none of the forms"}},
 		{"credential:../hunter2", dir, []string{"it has none of the forms"}},
 		{"credential:slack", "", []string{
-			"read secret credential:slack: ", "$CREDENTIALS_DIRECTORY is not set", "LoadCredential=slack:/PATH"}},
+			"read secret credential:slack: ", "there is no /etc/gatehouse/credentials/slack; write the secret into it, with mode 0600"}},
 		{"credential:slack", dir, []string{"read secret credential:slack: ", "no such file"}},
 		{"credential:empty", dir, []string{"read secret credential:empty: it is empty or not set"}},
 		{"env:GATEHOUSE_TEST_UNSET", "", []string{"read secret env:GATEHOUSE_TEST_UNSET: it is empty or not set"}},
-		{file("open"), "", []string{"everybody can use it (mode 0644); fix it with: chmod o= " + dir + "/open"}},
+		{file("open"), "", []string{"others can use it (mode 0644); fix it with: chmod o= " + dir + "/open"}},
 		{file("large"), "", []string{"it is larger than 65536 bytes"}},
 		{file("fifo"), "", []string{"it is not a regular file"}},
 		{file("none"), "", []string{"no such file"}},
