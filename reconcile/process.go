@@ -25,6 +25,7 @@ type Process struct {
 	By         string    `json:"by,omitempty"`     // how much newer than the start, as a duration; negative for older
 	Fix        string    `json:"fix,omitempty"`    // the command that helps
 	Fault      bool      `json:"fault,omitempty"`  // the manager of the unit could not be asked
+	Waits      bool      `json:"waits,omitempty"`  // a restart would help, once what is on disk is accepted
 }
 
 // A Verdict compares what a process loaded with what is on disk.
@@ -63,13 +64,23 @@ func WorstProcess(processes []Process) Result {
 	return worst
 }
 
-// Memory looks at the processes of a gate now, outside a pass.
+// Memory looks at the processes of a gate now, outside a pass. What it advises goes by the files as the last pass saw
+// them.
 func (w *Warden) Memory(ctx context.Context, g Gate) (list []Process, err error) {
 	if w.Processes == nil {
 		return nil, nil
 	}
 	err = w.locked(ctx, func() error {
+		s, err := w.loadState(g.Name)
+		if err != nil {
+			return err
+		}
 		list = w.Processes(ctx, g, nil)
+		last := Report{Findings: []Finding{{Result: Drifted}}} // nothing was looked at yet
+		if s.Report != nil {
+			last = *s.Report
+		}
+		last.advise(list)
 		return ctx.Err()
 	})
 	return list, err
@@ -89,18 +100,27 @@ func (w *Warden) judgeProcesses(ctx context.Context, g Gate, seen *manifest.Snap
 		return
 	}
 	r.Processes = w.Processes(ctx, g, seen)
+	r.advise(r.Processes)
 	for i := range r.Processes {
-		p := &r.Processes[i]
-		if p.result() == InSync {
-			continue
+		if p := &r.Processes[i]; p.result() != InSync {
+			r.add(p.result(), p.Unit+": "+p.Reason, p.Fix)
 		}
-		if p.Verdict == StaleCode && !r.settledOnDisk() {
-			p.Fix = ""
-			p.Reason += "; settle what is on disk first, since a restart would load what nobody accepted"
-		}
-		r.add(p.result(), p.Unit+": "+p.Reason, p.Fix)
 	}
 	r.settle()
+}
+
+// advise takes back the advice to restart while what is on disk is not what was accepted: a restart would load it.
+func (r *Report) advise(processes []Process) {
+	if r.settledOnDisk() {
+		return
+	}
+	for i := range processes {
+		if p := &processes[i]; p.Fix != "" {
+			p.Fix = ""
+			p.Reason += "; settle the files on disk first, a restart would load what nobody accepted"
+			p.Waits = true
+		}
+	}
 }
 
 // settledOnDisk reports whether the files on disk are those that were accepted, as far as anybody can tell.
@@ -129,15 +149,15 @@ func unreached(before map[string]time.Time, processes []Process, now time.Time) 
 }
 
 // processEvents says which processes are worth a notice: one for each run of a stale or undecided unit. It is a pure
-// function. A stale one waits while the disk is not as accepted, since only then is a restart the cure; a manager that
-// does not answer is worth a notice when that outlasts an interval.
+// function. What a restart cures waits until the disk is as accepted; a manager that does not answer is worth a notice
+// when that outlasts an interval.
 func processEvents(r *Report, silent map[string]time.Time, interval time.Duration, now time.Time) []notify.Event {
 	var list []notify.Event
 	for _, p := range r.Processes {
 		result := p.result()
 		id := string(result) + "/" + p.Run
 		switch {
-		case result == InSync, result == Stale && !r.settledOnDisk():
+		case result == InSync, p.Waits:
 			continue
 		case result == Unreachable:
 			if now.Sub(silent[p.subject()]) <= interval {

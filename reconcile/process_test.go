@@ -91,28 +91,34 @@ func TestStaleServiceIsAnnouncedOnceARunAndClosedOnce(t *testing.T) {
 	}
 }
 
-func TestStaleServiceWaitsUntilTheDiskIsAccepted(t *testing.T) {
+func TestAdviceToRestartWaitsUntilTheDiskIsAccepted(t *testing.T) {
 	out := newReceiver(t)
 	m := newMemory(t, out.URL)
-	m.processes = []Process{agent(StaleCode, "1")}
+	doubtful := agent(Unproven, "1")
+	doubtful.Unit = "other.service"
+	m.processes = []Process{agent(StaleCode, "1"), doubtful}
 	m.h.drift("allow: [git push]\n")
 	r := m.pass()
 	if r.Result != Drifted || !r.Has(Stale) {
 		t.Fatalf("%s %+v", r.Result, r.Findings)
 	}
 	for _, f := range r.Findings {
-		if f.Result == Stale && (f.Next != "" || !strings.Contains(f.Reason, "restart would load")) {
+		if (f.Result == Stale || f.Result == Unknown) && (f.Next != "" || !strings.Contains(f.Reason, "restart would load")) {
 			t.Errorf("it advises %q: %s", f.Next, f.Reason)
 		}
 	}
-	if n := out.count("stale", "open"); n != 0 {
+	if n := out.count("stale", "open") + out.count("unknown", "open"); n != 0 {
 		t.Errorf("a restart was advised while the disk holds what nobody accepted")
+	}
+	list, err := m.warden().Memory(context.Background(), m.h.gate())
+	if err != nil || len(list) != 2 || list[0].Fix+list[1].Fix != "" {
+		t.Errorf("outside of a pass a restart is advised: %+v, %v", list, err)
 	}
 	if _, _, err := m.warden().Accept(context.Background(), m.h.gate(), r.Fingerprint, Decision{By: "ann", Why: "seen"}); err != nil {
 		t.Fatalf("a stale service stands in the way of accepting: %v", err)
 	}
-	if n := out.count("stale", "open"); n != 1 {
-		t.Errorf("after the acceptance it was announced %d times", n)
+	if n := out.count("stale", "open") + out.count("unknown", "open"); n != 2 {
+		t.Errorf("after the acceptance %d of 2 were announced", n)
 	}
 	if n := out.count("drift", "closed"); n != 2 { // this one and the first acceptance
 		t.Errorf("the drifts were closed %d times", n)
