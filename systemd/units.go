@@ -223,9 +223,9 @@ func (h Host) check() error {
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	for _, p := range h.places() {
 		strange := strings.ContainsFunc(p, func(r rune) bool { return r == unicode.ReplacementChar || !unicode.IsPrint(r) })
-		if !filepath.IsAbs(p) || filepath.Clean(p) != p || strange || strings.TrimSpace(p) != p {
+		if !filepath.IsAbs(p) || filepath.Clean(p) != p || strange || strings.TrimSpace(p) != p || strings.HasSuffix(p, `\`) {
 			bad("path %q cannot stand in a unit file: it has to be absolute and clean, of printable characters, and not to "+
-				"begin or end with a space", p)
+				"begin or end with a space or end with a backslash", p)
 		}
 	}
 	if len(h.Gates) == 0 {

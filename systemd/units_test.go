@@ -198,6 +198,7 @@ func TestUnitsRefuseWhatAUnitFileCannotSay(t *testing.T) {
 		"a line break in a path":  func(h *Host) { h.State = "/var/lib/x\nExecStart=/bin/sh" },
 		"a relative path":         func(h *Host) { h.Gates[0].Live[0] = "live" },
 		"a space at the end":      func(h *Host) { h.Gates[0].Export = "/srv/x " },
+		"a backslash at the end":  func(h *Host) { h.Gates[0].Export = `/srv/x\` },
 		"a user with a line":      func(h *Host) { h.Gates[0].User = "a\nb" },
 		"a user with a specifier": func(h *Host) { h.Gates[0].User = "%u" },
 		"a gate with a slash":     func(h *Host) { h.Gates[0].Name = "a/b" },

@@ -9,13 +9,13 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	vendorgate "gatehouse/vendor-gate"
 )
 
 const (
-	serviceUser       = "gatehouse"
 	configDirectory   = "/etc/gatehouse"
 	credentials       = configDirectory + "/credentials"
 	anybody           = 0o755
@@ -54,36 +54,6 @@ func (in *installation) planPrograms(_ context.Context, p *plan) error {
 			},
 		})
 	}
-	return nil
-}
-
-// planUser makes the user under which what needs no root of ours runs.
-func (in *installation) planUser(_ context.Context, p *plan) error {
-	var unknown user.UnknownUserError
-	switch _, err := user.Lookup(serviceUser); {
-	case err == nil:
-		return nil
-	case !errors.As(err, &unknown):
-		return err
-	}
-	p.add(step{
-		what: "add the system user " + serviceUser,
-		why:  "nobody logs in as it; it keeps what belongs neither to root nor to an agent",
-		do: func(ctx context.Context) error {
-			useradd := systemProgram("useradd")
-			if useradd == "" {
-				return errors.New("there is no useradd on this host; add the user by other means")
-			}
-			args := []string{"--system", "--home-dir", "/nonexistent", "--no-create-home", "--shell", "/usr/sbin/nologin"}
-			if _, err := user.LookupGroup(serviceUser); err == nil {
-				args = append(args, "--gid", serviceUser)
-			} else {
-				args = append(args, "--user-group")
-			}
-			_, err := runSystem(ctx, useradd, append(args, serviceUser)...)
-			return err
-		},
-	})
 	return nil
 }
 
@@ -126,6 +96,12 @@ func (in *installation) rootsDirectories() []directory {
 func (in *installation) planExports(_ context.Context, p *plan) error {
 	for _, gate := range in.config.Gates {
 		parent := filepath.Dir(gate.Export)
+		for _, other := range in.config.Gates {
+			if strings.HasPrefix(other.Export, gate.Export+"/") {
+				return fmt.Errorf("gate %s: export: %s would give its user what holds the export of gate %s; give each gate a directory beside the others",
+					gate.Name, gate.Export, other.Name)
+			}
+		}
 		if err := onlyRoots(parent); err != nil {
 			if _, there := os.Lstat(gate.Export); there == nil {
 				continue // its user made it, and doctor judges it
@@ -142,6 +118,19 @@ func (in *installation) planExports(_ context.Context, p *plan) error {
 			why: "gate " + gate.Name + " publishes there; root believes none of it unseen"})
 		if err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// planLive makes nothing: the live files are for the gate's user to put there.
+func (in *installation) planLive(_ context.Context, p *plan) error {
+	for _, gate := range in.config.Gates {
+		for _, root := range liveRoots(gate) {
+			if _, err := os.Lstat(root); errors.Is(err, fs.ErrNotExist) {
+				p.keep("gate %s is not published yet, since nothing is at %s; its user puts the files there: sudo -u %s mkdir -p %[2]s",
+					gate.Name, root, sudoUser(gate, uint32(in.users[gate.Name].uid)))
+			}
 		}
 	}
 	return nil
@@ -179,6 +168,8 @@ func (in *installation) planDirectory(p *plan, d directory) error {
 	owner := int(info.Sys().(*syscall.Stat_t).Uid)
 	switch {
 	case owner == d.uid:
+	case owner == 0 && !isEmpty(d.path):
+		return fmt.Errorf("the directory %s is root's and not empty, so it is not given to %s; name one that is not there yet", d.path, ownerName(d.uid))
 	case owner == 0: // made by an earlier run that was cut short, and not given away yet
 		p.add(step{
 			what: fmt.Sprintf("give the directory %s to %s", d.path, ownerName(d.uid)), why: d.why,
@@ -194,6 +185,11 @@ func (in *installation) planDirectory(p *plan, d directory) error {
 		})
 	}
 	return nil
+}
+
+func isEmpty(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	return err == nil && len(entries) == 0
 }
 
 func ownerName(uid int) string {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // programs are the two programs as the units of this host run them, and where they come from.
@@ -107,6 +109,13 @@ func rootsOwn(path string, info fs.FileInfo) error {
 		return fmt.Errorf("everybody can write %s; chmod o-w it", path)
 	case mode.Perm()&0o020 != 0 && stat.Gid != 0:
 		return fmt.Errorf("group %d can write %s; chmod g-w it", stat.Gid, path)
+	case mode.Perm()&0o020 != 0 && hasACL(path): // the bit is then the limit of what the list gives to anybody
+		return fmt.Errorf("an access control list lets others write %s; remove it with: setfacl -b %s", path, path)
 	}
 	return nil
+}
+
+func hasACL(path string) bool {
+	n, err := unix.Lgetxattr(path, "system.posix_acl_access", nil)
+	return err == nil && n > 0
 }
