@@ -140,42 +140,45 @@ func (v value) mapping(fields []field) {
 	if !v.is(yaml.MappingNode, "a mapping") {
 		return
 	}
+	var misspelt []string // what unknown keys were likely meant to be
 	for i := 0; i+1 < len(v.node.Content); i += 2 {
 		key := v.node.Content[i]
 		if key.Kind != yaml.ScalarNode || key.Anchor != "" || key.Style&yaml.TaggedStyle != 0 {
 			v.doc.badAt(key.Line, v.key, "a key must be a plain word")
 			continue
 		}
-		v.field(key, v.node.Content[i+1], fields)
+		misspelt = append(misspelt, v.field(key, v.node.Content[i+1], fields))
 	}
 	for _, f := range fields {
-		if key := subKey(v.key, f.key); f.need && !v.doc.has(key) {
+		if key := subKey(v.key, f.key); f.need && !v.doc.has(key) && !slices.Contains(misspelt, f.key) {
 			v.doc.bad(key, "is required")
 		}
 	}
 }
 
-func (v value) field(key, val *yaml.Node, fields []field) {
+// field reads one of the fields. Of a key that is none it returns the one that was likely meant.
+func (v value) field(key, val *yaml.Node, fields []field) (meant string) {
 	at := slices.IndexFunc(fields, func(f field) bool { return f.key == key.Value })
 	if at < 0 {
 		hint := ""
-		if near := nearest(key.Value, fields); near != "" {
-			hint = fmt.Sprintf("; did you mean %q?", near)
+		if meant = nearest(key.Value, fields); meant != "" {
+			hint = fmt.Sprintf("; did you mean %q?", meant)
 		}
 		v.doc.badAt(key.Line, subKey(v.key, plain(key.Value)), "unknown key%s", hint)
-		return
+		return meant
 	}
 	sub := value{v.doc, val, subKey(v.key, key.Value)}
 	if first, again := v.doc.lines[sub.key]; again {
 		v.doc.badAt(key.Line, sub.key, "is given twice; the first is on line %d", first)
-		return
+		return ""
 	}
 	v.doc.lines[sub.key] = key.Line
 	if fields[at].need && val.Kind == yaml.SequenceNode && len(val.Content) == 0 {
 		sub.bad("must not be empty")
-		return
+		return ""
 	}
 	fields[at].read(sub)
+	return ""
 }
 
 // items reads a list.

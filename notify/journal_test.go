@@ -38,6 +38,20 @@ func TestWithoutAJournalThereIsOneLine(t *testing.T) {
 	})
 }
 
+func TestATitleOfItsOwnStandsInPlaceOfGateAndKind(t *testing.T) {
+	inPrivateRun(t, func(t *testing.T) {
+		var line bytes.Buffer
+		o := outbox(t, NewJournal(&line))
+		e := drift("a")
+		e.Title = "a.service failed\n"
+		report(t, o, e, t0())
+		deliver(t, o, t0())
+		if want := `msg="agent-1: \"a.service failed\\n\" (new): `; !strings.HasPrefix(line.String(), want) {
+			t.Errorf("%s\nwant %s", line.String(), want)
+		}
+	})
+}
+
 func TestJournalEntriesHaveFields(t *testing.T) {
 	inPrivateRun(t, func(t *testing.T) {
 		socket := listen(t)

@@ -75,6 +75,9 @@ const (
 // title says in one line what the notice is about.
 func (n *Notice) title(host string) string {
 	state := map[State]string{Opened: "new", Changed: "more", Closed: "over", Flapping: "flapping"}[n.State]
+	if n.Title != "" {
+		return fmt.Sprintf("%s: %s (%s)", host, n.Title, state)
+	}
 	return fmt.Sprintf("gate %s on %s: %s (%s)", n.Gate, host, n.Kind, state)
 }
 

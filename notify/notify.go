@@ -61,6 +61,7 @@ type Event struct {
 	// Severity orders notices, higher is worse. In the journal 10 and more is critical, from 8 on an error, less a
 	// warning.
 	Severity    int      `json:"severity"`
+	Title       string   `json:"title,omitempty"` // for what is not best named by its gate and kind
 	Fingerprint string   `json:"fingerprint,omitempty"`
 	Summary     string   `json:"summary"`
 	Changes     []Change `json:"changes"`
@@ -174,7 +175,7 @@ func (e Event) clean() (Event, error) {
 	if err := checkNames(e.Kind, e.Gate, e.Subject); err != nil {
 		return e, err
 	}
-	e.Summary, e.Command = cut(quote(e.Summary), maxText), quote(e.Command)
+	e.Title, e.Summary, e.Command = cut(quote(e.Title), maxText), cut(quote(e.Summary), maxText), quote(e.Command)
 	e.Fingerprint = cut(quote(e.Fingerprint), maxText)
 	given := e.Changes
 	if len(given) == 0 {

@@ -166,7 +166,11 @@ func processEvents(r *Report, silent map[string]time.Time, interval time.Duratio
 			id = string(result)
 		}
 		summary := p.Unit + ": " + p.Reason
-		list = append(list, notify.Event{Kind: string(result), Gate: r.Gate, Subject: p.subject(),
+		title := ""
+		if result == Unknown {
+			title = fmt.Sprintf("gate %s: what %s has loaded is unknown", r.Gate, p.Unit)
+		}
+		list = append(list, notify.Event{Kind: string(result), Gate: r.Gate, Subject: p.subject(), Title: title,
 			Severity: int(Error.rank() - result.rank()), Summary: summary, Command: p.Fix,
 			Changes: []notify.Change{{ID: id, Text: summary}}})
 	}

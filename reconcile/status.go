@@ -10,7 +10,8 @@ import (
 // A Status is the last report on a gate with what has come of it since.
 type Status struct {
 	Report
-	Pause *Pause `json:"pause,omitempty"`
+	Pause  *Pause `json:"pause,omitempty"`
+	Unseen bool   `json:"-"` // no pass was made yet; the report is Missing
 }
 
 // Status returns how the gate stood at the last pass. It makes none, and changes nothing; but a pass that is itself
@@ -23,6 +24,7 @@ func (w *Warden) Status(g Gate) (*Status, error) {
 	}
 	status := &Status{Report: Report{Gate: g.Name, CheckedAt: now, Since: now, Changes: []manifest.Change{}}}
 	if s.Report == nil {
+		status.Unseen = true
 		status.add(Missing, "no pass was made yet", "warden reconcile")
 	} else {
 		status.Report = *s.Report

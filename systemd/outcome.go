@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	sdbus "github.com/coreos/go-systemd/v22/dbus"
 	"golang.org/x/sys/unix"
 )
 
@@ -49,13 +48,18 @@ func (o Outcome) String() string {
 	switch o.Code {
 	case "exited":
 		how = fmt.Sprintf("exit code %d", o.Status)
+		if o.Result == "exit-code" && o.Status >= 200 && o.Status <= 243 { // systemd's own, as 203 for no such program
+			how = fmt.Sprintf("its program could not be started (exit code %d); the journal says why", o.Status)
+		}
 	case "killed", "dumped":
 		how = "killed by " + signalName(o.Status)
 	}
 	switch o.Result {
 	case "":
 		return "systemd did not say how it ended"
-	case "exit-code", "signal", "success":
+	case "success":
+		return "it could not be started; the journal says why"
+	case "exit-code", "signal":
 		if how != "" {
 			return how
 		}
@@ -89,18 +93,22 @@ func signalName(n int) string {
 func LastOutcome(ctx context.Context, unit string) (Outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	conn, err := sdbus.NewSystemdConnectionContext(ctx)
-	if err != nil {
-		other, again := sdbus.NewSystemConnectionContext(ctx)
-		if again != nil {
-			return Outcome{}, fmt.Errorf("ask systemd for %q: %w", unit, errors.Join(err, again))
+	c := new(Checker)
+	var properties map[string]any
+	var errs []error
+	for _, at := range c.systemSockets() {
+		conn, err := c.connect(ctx, at)
+		if err == nil {
+			properties, err = unitProperties(ctx, conn, unit)
+			conn.Close()
 		}
-		conn = other
+		if err == nil {
+			break
+		}
+		errs = append(errs, fmt.Errorf("%s: %w", at.path, err))
 	}
-	defer conn.Close()
-	properties, err := conn.GetAllPropertiesContext(ctx, unit)
-	if err != nil {
-		return Outcome{}, fmt.Errorf("ask systemd for %q: %w", unit, err)
+	if properties == nil {
+		return Outcome{}, fmt.Errorf("ask systemd for %q: %w", unit, errors.Join(errs...))
 	}
 	o := Outcome{Unit: unit}
 	text := func(name string) string { s, _ := properties[name].(string); return s }

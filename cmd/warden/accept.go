@@ -58,7 +58,7 @@ func runAccept(ctx context.Context, g *globals, opts acceptOptions) error {
 	if err != nil {
 		return err
 	}
-	drift, err := s.warden.Find(s.gates, opts.id)
+	drift, err := s.find(opts.id)
 	if err != nil {
 		return g.refused(err)
 	}
@@ -85,11 +85,15 @@ func runAccept(ctx context.Context, g *globals, opts acceptOptions) error {
 // confirm shows the diff and asks. Without a terminal there is nobody to ask.
 func (g *globals) confirm(ctx context.Context, s *site, drift *reconcile.Drift) error {
 	if !g.streams.Interactive() {
-		return fmt.Errorf("accept asks on a terminal, and this is none; look at \"%s diff %s\", then add --yes",
+		return fmt.Errorf("accept asks on a terminal, and this is none; read the diff (%s diff %s), then: %[1]s accept %[2]s --yes",
 			g.program(), reconcile.DriftID(drift.Report.Fingerprint))
 	}
 	if err := g.showDrift(s, drift); err != nil {
 		return err
+	}
+	if changes := drift.Report.Changes; len(changes) > 1 {
+		fmt.Fprintf(g.streams.Out, "\n%s:\n", count(len(changes), "change"))
+		printChanges(g.streams.Out, changes)
 	}
 	for _, f := range drift.Report.Findings {
 		fmt.Fprintf(g.streams.Out, "\n%s: %s\n", f.Result, cli.Line(f.Reason))
@@ -111,6 +115,23 @@ func (g *globals) confirm(ctx context.Context, s *site, drift *reconcile.Drift) 
 	}
 	fmt.Fprintln(g.streams.Out, "not accepted")
 	return cli.Exit(cli.No)
+}
+
+// find returns the drift that id stands for: an id, the name of a gate, or nothing where only one is open.
+func (s *site) find(id string) (*reconcile.Drift, error) {
+	drift, err := s.warden.Find(s.gates, id)
+	if err == nil || id == "" {
+		return drift, err
+	}
+	_, unknown := s.selected([]string{id})
+	word := strings.Trim(strings.TrimPrefix(id, "d-"), "0123456789abcdef") != ""
+	switch {
+	case unknown == nil:
+		return nil, fmt.Errorf("%w: none of gate %s is open", reconcile.ErrNoDrift, id)
+	case word && !strings.HasPrefix(id, "c-"):
+		return nil, fmt.Errorf("%w; the id of a drift is d- and 8 digits or more", unknown)
+	}
+	return nil, err
 }
 
 // refused shows a "no" that is about the drift and not a fault, and gives it its exit code.

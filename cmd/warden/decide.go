@@ -46,7 +46,7 @@ func runReject(ctx context.Context, g *globals, opts rejectOptions) error {
 	if err != nil {
 		return err
 	}
-	drift, err := s.warden.Find(s.gates, opts.id)
+	drift, err := s.find(opts.id)
 	if err != nil {
 		return g.refused(err)
 	}

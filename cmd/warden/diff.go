@@ -95,7 +95,7 @@ func (s *site) differing(id string) (drifts []reconcile.Drift, unknown []string,
 	if id != "" {
 		named, err := s.selected([]string{id})
 		if err != nil {
-			drift, err := s.warden.Find(s.gates, id)
+			drift, err := s.find(id)
 			if err != nil {
 				return nil, nil, err
 			}

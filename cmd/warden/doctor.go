@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,10 +60,30 @@ type examination struct{ checks []check }
 func (e *examination) add(what string, err error, fix string) bool {
 	c := check{What: what, OK: err == nil}
 	if err != nil {
-		c.Problem, c.Fix = err.Error(), fix
+		c.Problem, c.Fix = problemOf(what, err), fix
 	}
 	e.checks = append(e.checks, c)
 	return err == nil
+}
+
+// problemOf says what is wrong with what, without naming it again.
+func problemOf(what string, err error) string {
+	var path *fs.PathError
+	if errors.Is(err, fs.ErrNotExist) && errors.As(err, &path) {
+		return "it is not there"
+	}
+	name := what[strings.LastIndex(what, " ")+1:]
+	var list []string
+	for line := range strings.Lines(err.Error()) {
+		line = strings.TrimPrefix(line, what+": ")
+		if rest, ok := strings.CutPrefix(line, name+":"); ok {
+			line = "line " + rest
+		} else if rest, ok := strings.CutPrefix(line, name+" "); ok {
+			line = "it " + rest
+		}
+		list = append(list, line)
+	}
+	return strings.Join(list, "")
 }
 
 func (e *examination) note(what, note string) {
@@ -113,21 +134,21 @@ func runDoctor(ctx context.Context, g *globals, opts doctorOptions) error {
 func (g *globals) examine(ctx context.Context) []check {
 	e := new(examination)
 	c, err := config.Load(g.config)
-	fix := "mend the file; docs/warden-yaml.md has every key"
+	fix := "mend it; docs/warden-yaml.md has every key"
 	if errors.Is(err, fs.ErrNotExist) {
 		fix = "warden install " + firstGate
 	}
 	if !e.add("configuration "+g.config, err, fix) {
 		return e.checks
 	}
-	_, err = parseSchedule(c.Schedule, time.Now())
-	e.add("schedule "+c.Schedule, err, "use @hourly, @every 30m, or five cron fields in UTC")
+	e.add("schedule "+c.Schedule, checkSchedule(c, time.Now()), "")
 	in := &installation{globals: g, path: g.config, config: c, systemctl: findSystemctl()}
 	installed := in.examineInstallation(e)
 	e.add("state directory "+c.State, reconcile.CheckState(c.State), "")
 	_, err = vendorgate.Open(c.Repository, c.Vendored)
 	e.add("repository "+c.Repository, err, "")
 	g.examineSinks(e, c, installed)
+	g.examinePending(e, c)
 	for _, gate := range c.Gates {
 		g.examineGate(ctx, c.Index, gate, e.add)
 	}
@@ -155,7 +176,9 @@ func (g *globals) examineSinks(e *examination, c *config.Config, installed bool)
 			e.add("secret of "+broken.name, broken.err, "")
 		}
 	}
-	if c.Notify.Journal {
+	if c.Notify.Journal && findSystemctl().path == "" && !journal.Enabled() {
+		e.note("journal", "none listens on a host without systemd; what is not sent elsewhere goes to the error output of the pass")
+	} else if c.Notify.Journal {
 		e.add("journal", journalReachable(), "start systemd-journald, or set journal: false; lines go to the error output meanwhile")
 	}
 }
@@ -163,6 +186,9 @@ func (g *globals) examineSinks(e *examination, c *config.Config, installed bool)
 func (g *globals) examineGate(ctx context.Context, index string, gate config.Gate, add func(what string, err error, fix string) bool) {
 	name := "gate " + gate.Name
 	uid, err := gate.UID()
+	if err != nil {
+		err = errors.New(strings.TrimPrefix(err.Error(), name+": user: "))
+	}
 	if !add(name+": user "+gate.User, err, "") {
 		return
 	}
@@ -182,9 +208,12 @@ func (g *globals) examineGate(ctx context.Context, index string, gate config.Gat
 		return
 	}
 	export, err := manifest.OpenExport(gate.Export, uid, gate.Limits)
-	if err == nil {
+	switch {
+	case err == nil:
 		defer export.Close()
 		err = ownedBy(gate.Export, uid)
+	case errors.Is(err, fs.ErrNotExist):
+		err = errors.New("it is not there")
 	}
 	if !add(name+": export "+gate.Export, err, fmt.Sprintf("sudo install -d -m 0755 %s; sudo install -d -o %s -m 0755 %s",
 		filepath.Dir(gate.Export), owner, gate.Export)) {
@@ -194,6 +223,9 @@ func (g *globals) examineGate(ctx context.Context, index string, gate config.Gat
 		return
 	}
 	m, err := export.Manifest(ctx)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errors.New("nothing was published yet")
+	}
 	publish := fmt.Sprintf("sudo -u %s gate publish", owner)
 	if add(name+": manifest", err, publish) {
 		age := time.Since(m.PublishedAt)
@@ -203,11 +235,55 @@ func (g *globals) examineGate(ctx context.Context, index string, gate config.Gat
 		add(name+": age of the manifest", err, publish)
 	}
 	snapshot, err := manifest.Scan(ctx, manifest.Source{Live: gate.Live, Owner: uid, Limits: gate.Limits})
-	if !add(name+": live files", err, "") {
+	if err != nil || len(snapshot.Refused) == 0 {
+		add(name+": live files", err, "")
 		return
 	}
-	for _, refusal := range snapshot.Refused {
-		add(name+": live files", fmt.Errorf("%s: %s", refusal.Path, refusal.Reason), "remove it, or exclude it in the configuration")
+	for _, refusal := range snapshot.Refused { // the path is escaped already
+		add(name+": live files", fmt.Errorf("\"%s\" cannot be published (%s)", refusal.Path, refusal.Reason),
+			"remove it, or exclude it in the configuration")
+	}
+}
+
+// examinePending looks for notices that a receiver has not taken. That one was just left to the unit which sends is no
+// fault yet.
+func (g *globals) examinePending(e *examination, c *config.Config) {
+	const soon = 10 * time.Minute
+	s, err := newSite(c, g.program(), g.streams, durable.Disk{})
+	if err != nil {
+		return // which was said of what is wrong
+	}
+	type backlog struct {
+		notices int
+		since   time.Time
+		why     string
+	}
+	found := make(map[string]backlog)
+	for _, outbox := range g.outboxes(s) {
+		pending, err := outbox.Pending()
+		if err != nil {
+			e.add("notices", err, "")
+		}
+		for _, p := range pending {
+			if s.paused(p.Gate) {
+				continue
+			}
+			b := found[p.Sink]
+			if b.notices++; b.notices == 1 || p.Since.Before(b.since) {
+				b.since = p.Since
+			}
+			b.why = cmp.Or(b.why, p.Error)
+			found[p.Sink] = b
+		}
+	}
+	for _, sink := range s.warden.Outbox.Sinks {
+		b := found[sink.Name()]
+		if b.why == "" && time.Since(b.since) < soon || b.notices == 0 {
+			e.add("receiver "+sink.Name(), nil, "")
+			continue
+		}
+		e.add("receiver "+sink.Name(), fmt.Errorf("%s pending since %s: %s", count(b.notices, "notice"),
+			b.since.Local().Format(clockFormat), cmp.Or(b.why, "nobody tried to send")), g.program()+" notify")
 	}
 }
 

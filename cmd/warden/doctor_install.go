@@ -30,6 +30,10 @@ func (in *installation) examineInstallation(e *examination) bool {
 		_, whose, err := readUnit(path)
 		return err == nil && whose != ours && whose != edited
 	})
+	if in.systemctl.path == "" {
+		e.note("units", "there is no systemd on this host; passes are yours to start, by cron or warden serve")
+		return false
+	}
 	if len(files) == 0 {
 		e.note("units", "none are installed; passes are yours to start, by cron or warden serve, or by units: warden install")
 		return false
@@ -41,8 +45,6 @@ func (in *installation) examineInstallation(e *examination) bool {
 			e.add("program "+path, rootsProgram(path), installAgain)
 		}
 	}
-	_, err = user.Lookup(serviceUser)
-	e.add("user "+serviceUser, err, installAgain)
 	wrong := false
 	for _, d := range in.rootsDirectories() {
 		if err := d.check(); err != nil {
@@ -140,8 +142,12 @@ func (in *installation) examineUnits(ctx context.Context, e *examination, instal
 	}
 }
 
+// earlyUnit sees that an agent published. A host does without early passes where somebody masked it.
+const earlyUnit = "gatehouse-reconcile.path"
+
 func (in *installation) examineUnitFiles(e *examination, files []systemd.File) {
 	wrong := false
+	var old []string
 	for _, f := range files {
 		there, whose, err := readUnit(f.Path)
 		fix := installAgain
@@ -150,8 +156,10 @@ func (in *installation) examineUnitFiles(e *examination, files []systemd.File) {
 		case whose == nobodys:
 			err = errors.New("it is not there")
 		case bytes.Equal(there, f.Data):
+		case whose == masked && filepath.Base(f.Path) == earlyUnit:
+			e.note("unit file "+f.Path, "there are no early passes: "+whose.String())
 		case whose == ours:
-			err = errors.New("the configuration, the programs or this release say something else than when it was written")
+			old = append(old, filepath.Base(f.Path))
 		case whose == masked:
 			err = errors.New(whose.String())
 			fix = "systemctl unmask " + filepath.Base(f.Path) + "; warden install"
@@ -163,6 +171,11 @@ func (in *installation) examineUnitFiles(e *examination, files []systemd.File) {
 			wrong = true
 			e.add("unit file "+f.Path, err, fix)
 		}
+	}
+	if len(old) > 0 {
+		wrong = true
+		e.add("unit files "+strings.Join(old, ", "), errors.New("the configuration, the programs or this release say something else "+
+			"than when they were written"), installAgain)
 	}
 	if !wrong {
 		e.add(count(len(files), "unit file")+" in "+systemd.UnitDir, nil, "")

@@ -31,8 +31,8 @@ func newFailedCommand(g *globals) *cobra.Command {
 		Use:    "failed UNIT",
 		Short:  "Say that a run of a unit failed",
 		Hidden: true,
-		Long: `Ask systemd how the last run of UNIT ended, and announce it, once until a later run is good. The units of warden
-install call this by OnFailure=; it is not for people.
+		Long: `Ask systemd how the last run of UNIT ended, and where it failed announce it, once until a later run is good. The units
+of warden install call this by OnFailure=; it is not for people.
 
 A pass that came to its end and exits with 2 has said why in its notices, and is not announced a second time. Where the
 state directory cannot be written, what is said is remembered below /run. Where the configuration cannot be read, the
@@ -55,6 +55,11 @@ func runFailed(ctx context.Context, g *globals, opts failedOptions) error {
 		return fmt.Errorf("%q is no name of a unit; systemctl list-units 'gatehouse-*' lists them", opts.unit)
 	}
 	outcome, unasked := outcomeOf(ctx, opts.unit, g.streams.Getenv)
+	if byHand := !strings.HasPrefix(g.streams.Getenv("GATEHOUSE_UNIT"), "gatehouse-failure@"); byHand && outcome.Result == "success" {
+		// systemd also calls for a run that did not begin, for want of a mount say; then the run before it was the last.
+		fmt.Fprintf(g.streams.Out, "%s: its last run did not fail\n", opts.unit)
+		return nil
+	}
 	c, problem := g.configForFailure(opts.state)
 	if last, err := readRun(c.State, opts.unit); err == nil && last.announced(outcome) {
 		fmt.Fprintf(g.streams.Err, "warden: that pass came to its end; its notices say why it exits with %d\n", last.Code)
@@ -135,6 +140,7 @@ const (
 func failureEvent(o systemd.Outcome) notify.Event {
 	e := notify.Event{
 		Kind: kindFailed, Gate: failureGate(o.Unit), Subject: o.Unit, Severity: 9,
+		Title:   o.Unit + " failed",
 		Summary: fmt.Sprintf("%s failed: %s", o.Unit, o),
 		Changes: []notify.Change{{ID: kindFailed}}, // one thing, however it ends the next time
 		Command: "systemctl status " + o.Unit,

@@ -91,6 +91,21 @@ func (f *failing) passes(code int) {
 	}
 }
 
+func TestAskedByHandOnlyAFailureIsAnnounced(t *testing.T) {
+	f := newFailing(t)
+	f.env["MONITOR_SERVICE_RESULT"], f.env["MONITOR_EXIT_STATUS"] = "success", "1"
+	f.failed(0, 0)
+	if _, text := f.run("failed", "--state", f.state, f.env["MONITOR_UNIT"]); text != "gatehouse-reconcile.service: its last run did not fail\n" {
+		t.Errorf("it says %q", text)
+	}
+	// systemd calls for a run that did not even begin, too.
+	f.env["GATEHOUSE_UNIT"] = "gatehouse-failure@gatehouse-reconcile.service"
+	f.failed(1, 0)
+	if code, text := f.run("status"); code == cli.Yes || !strings.Contains(text, "gatehouse-reconcile.service failed: it could not be started") {
+		t.Errorf("status exits with %d and says\n%s", code, text)
+	}
+}
+
 func TestAFailedRunIsAnnouncedOnceAndEndsWithAGoodOne(t *testing.T) {
 	f := newFailing(t)
 	f.failed(1, 0)
@@ -240,7 +255,6 @@ func TestFailuresUnderSystemd(t *testing.T) {
 			t.Log(h.text("journalctl", "--no-pager", "-n", "150"))
 		}
 	})
-	h.run(exec.Command("mount", "--make-rshared", "/")) // as on a host; without it systemd's credentials stay invisible
 	as := systemdtest.UserManager(t, "agent", 1234)
 	h.run(as("mkdir", "-p", "/home/agent/policy"))
 	h.run(exec.Command("chmod", "0700", "/home/agent", "/home/agent/policy"))
@@ -288,6 +302,9 @@ func TestFailuresUnderSystemd(t *testing.T) {
 	start(publish, true)
 	start(pass, true)
 	out.until(t, "drift", "open", 1)
+	if said := h.text(programs+"/warden", "failed", pass); !strings.Contains(said, "did not fail") {
+		t.Errorf("of a pass that found something, asked by hand: %s", said)
+	}
 	if said := h.text("journalctl", "--no-pager", "-o", "cat", "-u", pass); !strings.Contains(said, "none.service: there is no such unit") {
 		t.Errorf("the pass could not ask the user's manager:\n%s", said)
 	}

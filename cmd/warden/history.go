@@ -59,11 +59,14 @@ func runHistory(g *globals, opts historyOptions) error {
 		fmt.Fprintln(g.streams.Out, "nothing was decided yet")
 		return nil
 	}
-	table := tabwriter.NewWriter(g.streams.Out, 0, 0, 2, ' ', 0)
-	for _, e := range events {
+	var text strings.Builder
+	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	for i, e := range events {
 		what := "-"
 		if e.Fingerprint != "" {
 			what = reconcile.DriftID(e.Fingerprint)
+		} else if to := firstWith(events[:i], e); e.Action == "rollback" && to != "" {
+			what = "to " + to[:min(12, len(to))]
 		}
 		commit := "-"
 		if e.Commit != "" {
@@ -72,5 +75,21 @@ func runHistory(g *globals, opts historyOptions) error {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.At.Local().Format(clockFormat), e.Gate, e.Action, what, commit,
 			cli.Printable(e.By), cli.Line(e.Why))
 	}
-	return table.Flush()
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for line := range strings.Lines(text.String()) {
+		fmt.Fprintln(g.streams.Out, strings.TrimRight(line, " \n"))
+	}
+	return nil
+}
+
+// firstWith returns the commit that first had the tree of e.
+func firstWith(earlier []reconcile.Event, e reconcile.Event) string {
+	for _, before := range earlier {
+		if before.Gate == e.Gate && before.Tree == e.Tree && e.Tree != "" {
+			return before.Commit
+		}
+	}
+	return ""
 }

@@ -14,11 +14,13 @@ import (
 	"gatehouse/config"
 	"gatehouse/internal/cli"
 	"gatehouse/internal/durable"
+	vendorgate "gatehouse/vendor-gate"
 )
 
 type installOptions struct {
 	gate    gateOptions
 	dryRun  bool
+	show    bool
 	noStart bool
 }
 
@@ -43,12 +45,14 @@ the configuration, or where it was cut short: it does what is left to do, and no
 	cmd.Flags().StringArrayVar(&opts.gate.live, "live", nil,
 		"where files of the gate are, as `NAME=ROOT`; can be repeated (default policy=~USER/.config/gatehouse)")
 	cmd.Flags().StringVar(&opts.gate.repository, "repository", "/srv/gate", "the git `directory` for what is accepted, where there is no configuration yet")
-	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "print every step and each file, and change nothing; exit with 1 if something would change")
+	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "print every step, and change nothing; exit with 1 if something would change")
+	cmd.Flags().BoolVar(&opts.show, "show", false, "the same, with the content of each file below its step")
 	cmd.Flags().BoolVar(&opts.noStart, "no-start", false, "start nothing now; timers come up with the next boot")
 	return cmd
 }
 
 func runInstall(ctx context.Context, g *globals, opts installOptions) error {
+	opts.dryRun = opts.dryRun || opts.show
 	if os.Geteuid() != 0 && !opts.dryRun {
 		return errors.New("install changes this host; run it as root, or see with --dry-run what it would do")
 	}
@@ -61,7 +65,7 @@ func runInstall(ctx context.Context, g *globals, opts installOptions) error {
 		return fmt.Errorf("install: %w", err)
 	}
 	if opts.dryRun {
-		plan.show(g.streams.Out)
+		plan.show(g.streams.Out, opts.show)
 		if len(plan.steps) == 0 {
 			fmt.Fprintln(g.streams.Out, "nothing to change")
 			return nil
@@ -108,7 +112,7 @@ func (g *globals) installation(opts installOptions) (*installation, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := parseSchedule(in.config.Schedule, time.Now()); err != nil {
+	if err := checkSchedule(in.config, time.Now()); err != nil {
 		return nil, fmt.Errorf("schedule: %w", err)
 	}
 	if in.users, err = accounts(in.config); err != nil {
@@ -139,7 +143,7 @@ type account struct{ uid, gid int }
 func (in *installation) plan(ctx context.Context) (*plan, error) {
 	p := new(plan)
 	for _, look := range []func(context.Context, *plan) error{
-		in.planPrograms, in.planUser, in.planDirectories, in.planConfig, in.planRepository, in.planExports, in.planUnits,
+		in.planPrograms, in.planDirectories, in.planConfig, in.planRepository, in.planExports, in.planLive, in.planUnits,
 	} {
 		if err := look(ctx, p); err != nil {
 			return nil, err
@@ -153,7 +157,12 @@ func (in *installation) epilogue() {
 	w := in.globals.streams.Out
 	switch {
 	case in.systemctl.path == "":
-		fmt.Fprintln(w, "\nThere is no systemd on this host, so no unit files were written: passes are yours to start, by cron or warden serve.")
+		fmt.Fprintln(w, "\nThere is no systemd on this host, so no unit files were written: passes are yours to start, by warden serve, or by cron")
+		fmt.Fprintln(w, "with these lines in /etc/cron.d/gatehouse:")
+		for _, gate := range in.config.Gates {
+			fmt.Fprintf(w, "  0 * * * *  %s  %s publish --quiet %s\n", ownerName(in.users[gate.Name].uid), in.programs.gate, gate.Name)
+		}
+		fmt.Fprintf(w, "  5 * * * *  root  %s reconcile --quiet --exit-zero\n", in.programs.warden)
 	case !in.systemctl.running:
 		fmt.Fprintln(w, "\nsystemd is not running here: the timers start with the next boot.")
 	case in.noStart:
@@ -173,12 +182,27 @@ func (in *installation) epilogue() {
 			}
 		}
 		if _, err := os.Lstat(filepath.Join(gate.Export, "manifest.json")); err != nil {
-			next(asUser+"gate publish "+gate.Name, "show root what is live; from then on hourly")
+			next(asUser+"gate publish "+gate.Name, "show root what is live")
+		}
+		if in.committed(gate.Name) {
+			next(in.globals.program()+" deploy "+gate.Name, "put what the repository has of it in force again")
+			next(in.globals.program()+" status", "does that leave anything to decide?")
+			break
 		}
 		next(in.globals.program()+" reconcile "+gate.Name, "the first pass: all of the gate is new")
 		next(in.globals.program()+" accept", "read it, and make it the gate that is in force")
 		break // the next gate's turn comes when this one is accepted
 	}
+}
+
+// committed reports whether the repository has a gate from an earlier installation.
+func (in *installation) committed(gate string) bool {
+	repository, err := vendorgate.Open(in.config.Repository, in.config.Vendored)
+	if err != nil {
+		return false
+	}
+	log, err := repository.Log(gate, 1)
+	return err == nil && len(log) > 0
 }
 
 func count(n int, what string) string {

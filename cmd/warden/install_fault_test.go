@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -70,7 +71,7 @@ func prepare(t *testing.T, from string, disk durable.Disk, with systemctl) *inst
 	}
 	var err error
 	if in.config, err = config.Load(in.path); err != nil {
-		in.text, in.config, err = gateOptions{name: "claude", user: agentName, live: []string{"policy=/nonexistent/policy"},
+		in.text, in.config, err = gateOptions{name: "claude", user: agentName, live: []string{"policy=" + from},
 			repository: "/srv/gate"}.write(in.path)
 	}
 	if err != nil {
@@ -90,6 +91,26 @@ func install(t *testing.T, from string, disk durable.Disk, with systemctl) error
 		t.Fatal(err)
 	}
 	return p.carryOut(t.Context(), in.globals.streams.Out)
+}
+
+func TestAHostWithoutSystemdIsToldTheLinesForCron(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: installs below /etc, /usr/local, /var/lib and /srv of its own namespace")
+	}
+	t.Cleanup(func() { clean(t) })
+	clean(t)
+	in := prepare(t, t.TempDir(), durable.Disk{}, systemctl{})
+	in.epilogue()
+	said := in.globals.streams.Out.(*bytes.Buffer).String()
+	for _, want := range []string{"0 * * * *  " + agentName + "  /usr/local/bin/gate publish --quiet claude\n",
+		"5 * * * *  root  /usr/local/bin/warden reconcile --quiet --exit-zero\n"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("it does not say %q:\n%s", want, said)
+		}
+	}
+	if strings.Contains(said, "hourly") {
+		t.Errorf("it promises what nothing keeps:\n%s", said)
+	}
 }
 
 // planned lists what is left to do but for what systemctl is told.

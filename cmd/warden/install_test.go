@@ -87,16 +87,19 @@ func installOnAHost(t *testing.T, bin string) {
 
 	before := h.listing()
 	shown := h.exits(1, "/opt/build/warden", append(installArgs, "--dry-run")...)
-	h.says(shown, "would  write /etc/gatehouse/warden.yaml", "│     user: agent", "│ ExecStart=/usr/local/bin/gate publish %i", "nothing was changed")
+	h.says(shown, "would  write /etc/gatehouse/warden.yaml", "would  systemctl start gatehouse-publish@claude.service", "nothing was changed")
+	if strings.Contains(shown, "│") {
+		t.Errorf("without --show it shows the content of files:\n%s", shown)
+	}
+	h.says(h.exits(1, "/opt/build/warden", append(installArgs, "--show")...), "│     user: agent", "│ ExecStart=/usr/local/bin/gate publish %i")
+	h.says(h.exits(1, "/opt/build/warden", append(installArgs, "--dry-run", "--live", "policy=/home/agent/none")...),
+		"kept   gate claude is not published yet, since nothing is at /home/agent/none")
 	h.same(before, h.listing(), "install --dry-run")
 
 	// What stands in the way of a step ends the run there; the next one goes on.
-	h.Run(t, "mount", "--bind", "/bin/false", "/usr/sbin/useradd")
-	h.says(h.exits(2, "/opt/build/warden", installArgs...), "add the system user gatehouse", "the next run goes on from there")
-	h.Run(t, "umount", "/usr/sbin/useradd")
 	h.Run(t, "mount", "--bind", "/srv", "/srv")
 	h.Run(t, "mount", "-o", "remount,bind,ro", "/srv")
-	h.says(h.exits(2, "/opt/build/warden", installArgs...), "make the git repository /srv/gate", "read-only")
+	h.says(h.exits(2, "/opt/build/warden", installArgs...), "make the git repository /srv/gate", "read-only", "the next run goes on from there")
 	h.Run(t, "umount", "/srv")
 	h.Run(t, "mount", "--bind", "/bin/false", "/usr/bin/systemctl")
 	h.exits(2, "/opt/build/warden", installArgs...)
@@ -150,10 +153,15 @@ func (h host) edited(t *testing.T) {
 	h.says(h.exits(1, "warden", "doctor"), "/etc/gatehouse/credentials: its mode is 0755 and not 0700")
 	h.says(h.exits(0, "warden", "install"), "change the mode of /etc/gatehouse/credentials from 0755 to 0700")
 
+	// Without early passes, as docs/units.md says.
 	const path = "/etc/systemd/system/gatehouse-reconcile.path"
-	h.Run(t, "sh", "-c", "systemctl disable --now gatehouse-reconcile.path; rm "+path+"; systemctl mask gatehouse-reconcile.path")
-	h.says(h.exits(1, "warden", "doctor"), path+": it is masked", "→ systemctl unmask gatehouse-reconcile.path; warden install")
+	h.Run(t, "sh", "-ec", "systemctl disable --now gatehouse-reconcile.path; rm "+path+"; systemctl mask gatehouse-reconcile.path")
 	h.says(h.exits(0, "warden", "install"), "kept   "+path+": it is masked")
+	h.says(h.exits(0, "warden", "doctor"), path+": there are no early passes: it is masked")
+	h.Run(t, "systemctl", "start", "gatehouse-reconcile.service")
+	if state := h.exits(3, "systemctl", "is-active", "gatehouse-reconcile.path"); state != "inactive\n" {
+		t.Errorf("after a pass the masked path unit is %s", state)
+	}
 	h.Run(t, "systemctl", "unmask", "gatehouse-reconcile.path")
 	h.says(h.exits(0, "warden", "install"), "done   write "+path, "systemctl enable gatehouse-reconcile.path")
 	h.exits(0, "warden", "doctor")
@@ -179,7 +187,7 @@ func (h host) comeAndGo(t *testing.T) {
 	h.Run(t, "cp", config, "/root/before.yaml")
 	h.Run(t, "sed", "-i", "s|^gates:$|&\\n  - name: codex\\n    user: agent\\n    live: [{name: policy, root: /home/agent/codex}]|", config)
 	h.says(h.exits(0, "warden", "install"), "make the directory /var/lib/gatehouse-export/codex (agent, 0755)",
-		"enable gatehouse-publish@codex.timer", "sudo -u agent mkdir -p /home/agent/codex")
+		"enable gatehouse-publish@codex.timer", "kept   gate codex is not published yet", "sudo -u agent mkdir -p /home/agent/codex")
 	h.says(h.exits(0, "systemctl", "is-active", "gatehouse-publish@codex.timer"), "active")
 	h.Run(t, "cp", "/root/before.yaml", config)
 	h.says(h.exits(0, "warden", "install"), "disable gatehouse-publish@codex.timer",
@@ -197,10 +205,11 @@ func (h host) uninstalled(t *testing.T) {
 	h.says(h.exits(1, "warden", "uninstall", "--dry-run"), "would  remove /etc/systemd/system/gatehouse-reconcile.timer")
 	h.same(before, h.listing("/etc/systemd"), "uninstall --dry-run")
 
-	h.Run(t, "systemctl", "start", "--no-block", "gatehouse-reconcile-soon.service") // a pass is under way
+	// A pass is under way, and a unit that is over before it can be stopped.
+	h.Run(t, "systemctl", "start", "--no-block", "gatehouse-reconcile-soon.service", "gatehouse-reconcile-changed.service")
 	told := h.exits(0, "sh", "-c", "ls /var/lib/gatehouse/notices")
 	h.says(h.exits(0, "warden", "uninstall"), "kept   /etc/systemd/system/gatehouse-reconcile.service", "To go back: warden install",
-		"systemctl stop gatehouse-reconcile-soon.service", "the repository", "the state", "the configuration")
+		"done   stop what is under way", "the repository", "the state", "the configuration", "the secrets", "this program")
 	if now := h.exits(0, "sh", "-c", "ls /var/lib/gatehouse/notices"); now != told {
 		t.Errorf("somebody was told that a pass was stopped:\n%s", now)
 	}
@@ -212,6 +221,16 @@ func (h host) uninstalled(t *testing.T) {
 		t.Errorf("still there:\n%s", units)
 	}
 	h.says(h.exits(0, "warden", "uninstall"), "nothing to remove", "kept   ")
+
+	// What runs although its file is gone is stopped by the next run; what is not of our making is not.
+	h.WriteFile(t, "/etc/systemd/system/gatehouse-mine.service", "[Service]\nExecStart=sleep 1000\n[Install]\nWantedBy=multi-user.target\n", 0o644)
+	h.Run(t, "systemctl", "daemon-reload")
+	h.Run(t, "systemctl", "enable", "--now", "gatehouse-mine.service")
+	h.Run(t, "systemd-run", "--unit=gatehouse-reconcile-soon.service", "sleep", "1000")
+	h.says(h.exits(0, "warden", "uninstall"), "done   stop what is under way", "kept   /etc/systemd/system/gatehouse-mine.service")
+	h.says(h.exits(0, "sh", "-c", "systemctl is-active gatehouse-mine.service gatehouse-reconcile-soon.service; systemctl is-enabled gatehouse-mine.service"),
+		"active\ninactive\nenabled")
+	h.Run(t, "sh", "-c", "systemctl disable --now gatehouse-mine.service; rm /etc/systemd/system/gatehouse-mine.service; systemctl daemon-reload")
 	h.says(h.exits(0, "warden", "uninstall", "--force"), "done   remove /etc/systemd/system/gatehouse-reconcile.service")
 	if left := h.exits(0, "find", "/etc/systemd/system", "-name", "gatehouse-*", "!", "-type", "l"); left != "" {
 		t.Errorf("left:\n%s", left)
@@ -246,7 +265,14 @@ func installByPackage(t *testing.T, bin string) {
 	h.same(kept, h.listing("/etc/gatehouse/warden.yaml", "/etc/systemd"), "the upgrade")
 	h.exits(0, "warden", "doctor")
 
-	h.says(h.Run(t, "dpkg", "-r", "gatehouse"), "systemctl disable gatehouse-reconcile.timer")
+	// An agent has just published.
+	h.Run(t, "systemctl", "start", "--no-block", "gatehouse-reconcile-changed.service")
+	said := h.Run(t, "dpkg", "-r", "gatehouse")
+	h.says(said, "systemctl disable gatehouse-reconcile.timer", "What stays:", "/etc/gatehouse/credentials",
+		"What stays even when the package is purged:\n  /srv/gate ", "To go back: install the package again")
+	if strings.Contains(said, "units may be left") || strings.Contains(said, "/usr/bin/warden ") {
+		t.Errorf("the removal says\n%s", said)
+	}
 	if left := h.listing("/etc/systemd"); strings.Contains(left, "gatehouse") {
 		t.Errorf("left of a package that was removed:\n%s", left)
 	}
@@ -254,7 +280,7 @@ func installByPackage(t *testing.T, bin string) {
 	h.says(h.Run(t, "dpkg", "-i", second), "systemctl enable gatehouse-reconcile.timer")
 	h.exits(0, "warden", "doctor")
 
-	h.Run(t, "dpkg", "-P", "gatehouse")
+	h.says(h.Run(t, "dpkg", "-P", "gatehouse"), "left where they are: the repository of accepted gates (/srv/gate)")
 	if left := h.listing("/etc/systemd", "/etc/gatehouse", "/var/lib/gatehouse", "/usr/share/gatehouse"); strings.Contains(left, "gatehouse") {
 		t.Errorf("left of a package that was purged:\n%s", left)
 	}

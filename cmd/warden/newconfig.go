@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -94,8 +95,8 @@ func (o gateOptions) fits(path string, c *config.Config) error {
 	}
 	i := slices.IndexFunc(c.Gates, func(g config.Gate) bool { return g.Name == o.name })
 	if i < 0 {
-		return fmt.Errorf("%s is there, is never changed by this command, and has no gate %q; add the gate below \"gates:\" in it, "+
-			"and run warden install again", path, o.name)
+		return fmt.Errorf("%s is there, is never changed by this command, and has no gate %q; add this below \"gates:\" in it, "+
+			"and run warden install again\n%s", path, o.name, o.block())
 	}
 	g := c.Gates[i]
 	if o.user != "" && o.user != g.User {
@@ -110,6 +111,15 @@ func (o gateOptions) fits(path string, c *config.Config) error {
 		}
 	}
 	return nil
+}
+
+// block is the gate as it stands in a configuration.
+func (o gateOptions) block() string {
+	live, err := o.liveRoots()
+	if err != nil || o.user == "" {
+		live = "      - {name: policy, root: /home/" + word(cmp.Or(o.user, "USER")) + "/.config/gatehouse, exclude: [\"flags/**\"]}\n"
+	}
+	return fmt.Sprintf("  - name: %s\n    user: %s\n    live:\n%s", word(o.name), word(cmp.Or(o.user, "USER")), strings.TrimSuffix(live, "\n"))
 }
 
 var plainWord = regexp.MustCompile(`^[A-Za-z_/][A-Za-z0-9_./-]*$`)
@@ -130,7 +140,11 @@ func lookUp(name string) (*user.User, error) {
 	}
 	u, err := find(name)
 	if err != nil {
-		return nil, fmt.Errorf("%w; create the user (useradd --create-home %s), or name another", err, name)
+		create := name
+		if strings.Trim(name, "0123456789") == "" {
+			create = "--uid " + name + " NAME"
+		}
+		return nil, fmt.Errorf("%w; create the user (useradd --create-home %s), or name another", err, create)
 	}
 	return u, nil
 }

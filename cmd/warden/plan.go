@@ -33,10 +33,13 @@ func (p *plan) keep(format string, args ...any) {
 	p.kept = append(p.kept, fmt.Sprintf(format, args...))
 }
 
-// show prints the steps without taking them, with the content of each file.
-func (p *plan) show(w io.Writer) {
+// show prints the steps without taking them, and where it is asked for the content of each file.
+func (p *plan) show(w io.Writer, contents bool) {
 	for _, s := range p.steps {
 		printStep(w, "would", s)
+		if !contents {
+			continue
+		}
 		for line := range strings.Lines(string(s.data)) {
 			fmt.Fprintf(w, "       │ %s\n", cli.Line(strings.TrimSuffix(line, "\n")))
 		}

@@ -20,6 +20,8 @@ const statusSchema = "gatehouse/status/v1"
 type row struct {
 	reconcile.Report
 	Pause   *reconcile.Pause `json:"pause,omitempty"`
+	Unseen  bool             `json:"-"` // no pass was made yet
+	later   bool             // what is pending is sent by another unit
 	Notices []notice         `json:"notices"`
 }
 
@@ -38,7 +40,7 @@ func (s *site) rows(reports []reconcile.Report) []row {
 	pending, _ := s.warden.Outbox.Pending()
 	rows := make([]row, len(reports))
 	for i, r := range reports {
-		rows[i] = row{Report: r, Notices: []notice{}}
+		rows[i] = row{Report: r, Notices: []notice{}, later: len(s.warden.Outbox.Later) > 0}
 		for _, record := range open {
 			if record.Gate == r.Gate {
 				rows[i].Notices = append(rows[i].Notices, notice{ID: record.ID(), Since: record.OpenedAt})
@@ -62,25 +64,60 @@ func (s *site) rows(reports []reconcile.Report) []row {
 	return rows
 }
 
+// A failure is a run of a unit that failed and was not followed by a good one.
+type failure struct {
+	Unit    string    `json:"unit"`
+	Summary string    `json:"summary"`
+	Command string    `json:"command"`
+	Since   time.Time `json:"since"`
+}
+
+// openFailures lists the failed runs that the outboxes hold.
+func (g *globals) openFailures(s *site) []failure {
+	failures := []failure{}
+	for _, outbox := range g.outboxes(s) {
+		open, _ := outbox.Open("") // a record that cannot be read is named by the next delivery
+		for _, r := range open {
+			if r.Kind == kindFailed {
+				failures = append(failures, failure{strings.TrimPrefix(r.Subject, unsaved), r.Summary, r.Command, r.OpenedAt})
+			}
+		}
+	}
+	return failures
+}
+
 func (g *globals) printRows(s *site, rows []row, asJSON bool) error {
+	return g.printStatus(s, rows, nil, asJSON)
+}
+
+func (g *globals) printStatus(s *site, rows []row, failures []failure, asJSON bool) error {
 	if asJSON {
 		return cli.PrintJSON(g.streams.Out, struct {
-			Schema string `json:"schema"`
-			Host   string `json:"host"`
-			Gates  []row  `json:"gates"`
-		}{statusSchema, s.config.Host, rows})
+			Schema   string    `json:"schema"`
+			Host     string    `json:"host"`
+			Gates    []row     `json:"gates"`
+			Failures []failure `json:"failures,omitempty"`
+		}{statusSchema, s.config.Host, rows, failures})
 	}
 	paint := painter(g.streams.Colour())
 	for _, r := range rows {
 		printRow(g.streams.Out, paint, &r, time.Now())
+	}
+	for _, f := range failures {
+		fmt.Fprintf(g.streams.Out, "%s  %s\n  → %s\n", paint(cli.Unknown, cli.Line(f.Summary)), since(f.Since, time.Now()), cli.Line(f.Command))
 	}
 	return nil
 }
 
 func printRow(w io.Writer, paint func(int, string) string, r *row, now time.Time) {
 	word := string(r.Result)
-	if r.Result == reconcile.InSync {
+	switch {
+	case r.Unseen:
+		word = "not looked at yet"
+	case r.Result == reconcile.InSync:
 		word = "in sync"
+	case r.Result == reconcile.Unknown:
+		word = "what it has loaded is unknown"
 	}
 	fmt.Fprintf(w, "%s  %s", r.Gate, paint(r.Result.Code(), word))
 	if r.ID != "" {
@@ -89,7 +126,10 @@ func printRow(w io.Writer, paint func(int, string) string, r *row, now time.Time
 	if r.Result == reconcile.InSync {
 		fmt.Fprintf(w, "  tree %.12s", r.Accepted)
 	}
-	fmt.Fprintf(w, "  since %s\n", since(r.Since, now))
+	if !r.Unseen {
+		fmt.Fprintf(w, "  %s", since(r.Since, now))
+	}
+	fmt.Fprintln(w)
 	for _, f := range r.Findings {
 		if f.Result != r.Result {
 			fmt.Fprintf(w, "  %s:", f.Result)
@@ -119,12 +159,14 @@ func printRow(w io.Writer, paint func(int, string) string, r *row, now time.Time
 			cli.Printable(r.Pause.By), cli.Line(r.Pause.Why))
 	}
 	for _, n := range r.Notices {
-		if len(n.Pending) > 0 {
-			fmt.Fprintf(w, "  notice %s is still pending for %s", n.ID, strings.Join(n.Pending, ", "))
-			if n.Error != "" {
-				fmt.Fprintf(w, ": %s", cli.Line(n.Error))
-			}
-			fmt.Fprintln(w)
+		switch {
+		case len(n.Pending) == 0:
+		case n.Error != "":
+			fmt.Fprintf(w, "  notice %s is still pending for %s: %s\n", n.ID, strings.Join(n.Pending, ", "), cli.Line(n.Error))
+		case r.later:
+			fmt.Fprintf(w, "  notice %s is left to gatehouse-notify.service, for %s\n", n.ID, strings.Join(n.Pending, ", "))
+		default:
+			fmt.Fprintf(w, "  notice %s is still pending for %s\n", n.ID, strings.Join(n.Pending, ", "))
 		}
 	}
 }
@@ -179,12 +221,12 @@ func since(at, now time.Time) string {
 	age := now.Sub(at)
 	switch {
 	case age < time.Minute:
-		return "just now"
+		return "since just now"
 	case age < time.Hour:
-		return fmt.Sprintf("%d min ago", int(age.Minutes()))
+		return fmt.Sprintf("for %d min", int(age.Minutes()))
 	case age < 48*time.Hour:
-		return fmt.Sprintf("%d h ago", int(age.Hours()))
+		return fmt.Sprintf("for %d h", int(age.Hours()))
 	default:
-		return at.Local().Format("2006-01-02")
+		return "since " + at.Local().Format("2006-01-02")
 	}
 }

@@ -38,7 +38,7 @@ drift, and send what is new. It never changes a live file and never commits.`,
 	}
 	cmd.Flags().BoolVar(&opts.json, "json", false, "print the reports as JSON")
 	cmd.Flags().BoolVar(&opts.exitZero, "exit-zero", false, "exit with 0 whatever the results are, unless the run itself fails")
-	cmd.Flags().BoolVar(&opts.quiet, "quiet", false, "print only gates that are not in sync, as for cron")
+	cmd.Flags().BoolVar(&opts.quiet, "quiet", false, "print only gates that are not in sync and were not so at the last pass, as for cron")
 	cmd.Flags().DurationVar(&opts.timeout, "timeout", time.Minute, "give up after this `time`")
 	return cmd
 }
@@ -71,7 +71,7 @@ func runReconcile(ctx context.Context, g *globals, opts reconcileOptions) error 
 	}
 	rows := s.rows(pass.Reports)
 	if opts.quiet {
-		rows = slices.DeleteFunc(rows, func(r row) bool { return r.Result == reconcile.InSync })
+		rows = slices.DeleteFunc(rows, func(r row) bool { return r.Result == reconcile.InSync || r.Since.Before(r.CheckedAt) })
 	}
 	if err := g.printRows(s, rows, opts.json); err != nil {
 		return err

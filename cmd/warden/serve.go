@@ -57,12 +57,12 @@ func runServe(ctx context.Context, g *globals) error {
 		status := string(result)
 		if err != nil {
 			status = err.Error()
-			fmt.Fprintf(g.streams.Err, "warden: %s\n", strings.ReplaceAll(status, "\n", "\nwarden: "))
 		}
 		if first {
 			notifySystemd(daemon.SdNotifyReady)
 		}
 		next := schedule.Next(time.Now().UTC())
+		fmt.Fprintf(g.streams.Err, "warden: %s; next pass at %s\n", strings.ReplaceAll(status, "\n", "\nwarden: "), next.Format(time.RFC3339))
 		notifySystemd(fmt.Sprintf("STATUS=%s; next pass %s", cli.Line(status), next.Format(time.RFC3339)))
 		if !sleepUntil(ctx, next, &alive) {
 			break
@@ -152,7 +152,7 @@ func parseSchedule(spec string, now time.Time) (schedule cron.Schedule, err erro
 		return nil, fmt.Errorf("%q names a time zone; schedules are in UTC", spec)
 	}
 	if schedule, err = cron.ParseStandard(spec); err != nil {
-		return nil, fmt.Errorf("%q is no schedule: %w", spec, err)
+		return nil, fmt.Errorf("%q is no schedule: %w; use @hourly, @every 30m, or five cron fields in UTC", spec, err)
 	}
 	if every, ok := strings.CutPrefix(spec, "@every "); ok {
 		if d, err := time.ParseDuration(strings.TrimSpace(every)); err != nil || d < time.Minute {

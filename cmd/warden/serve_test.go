@@ -137,4 +137,7 @@ func TestServeTellsSystemdThatItIsReadyAliveAndStopping(t *testing.T) {
 	if c := <-code; c != cli.Yes {
 		t.Errorf("exit code %d: %s", c, streams.Err.(*bytes.Buffer))
 	}
+	if said := streams.Err.(*bytes.Buffer).String(); !strings.Contains(said, "warden: drifted; next pass at 2") {
+		t.Errorf("it does not say what the pass found and when the next one is:\n%s", said)
+	}
 }

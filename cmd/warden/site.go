@@ -45,7 +45,7 @@ func (g *globals) open() (*site, error) {
 func (g *globals) openForPass() (*site, error) {
 	c, err := config.Load(g.config)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w; write it as docs/warden-yaml.md says, or name another with --config", err)
+		return nil, fmt.Errorf("%w; set this host up with: warden install %s; or name another with --config", err, firstGate)
 	}
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func newSite(c *config.Config, program string, streams cli.Streams, disk durable
 	if _, err := parseSchedule(c.Schedule, time.Now()); err != nil {
 		return nil, fmt.Errorf("schedule: %w", err)
 	}
-	bootID, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	bootID, err := manifest.BootID()
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func newSite(c *config.Config, program string, streams cli.Streams, disk durable
 	s.warden = &reconcile.Warden{
 		Host:          c.Host,
 		State:         c.State,
-		BootID:        strings.TrimSpace(string(bootID)),
+		BootID:        bootID,
 		Program:       program,
 		Repository:    repository,
 		RepositoryErr: repositoryErr,

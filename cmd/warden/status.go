@@ -18,8 +18,8 @@ func newStatusCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status [GATE...]",
 		Short: "Show how each gate stood at the last pass",
-		Long: `Show the result of the last pass for each gate, since when, what changed, and which notices are open or pending.
-It makes no pass and changes nothing. A last pass that is too long ago is itself a finding.`,
+		Long: `Show the result of the last pass for each gate, since when, what changed, which notices are open or pending, and
+which runs of the units failed and were not followed by a good one. It makes no pass and changes nothing. A last pass that is too long ago is itself a finding.`,
 		Example: `  warden status
   warden status --json`,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -42,24 +42,29 @@ func runStatus(g *globals, opts statusOptions) error {
 		return err
 	}
 	var reports []reconcile.Report
-	var pauses []*reconcile.Pause
+	var statuses []*reconcile.Status
 	for _, gate := range gates {
 		status, err := s.warden.Status(gate)
 		if err != nil {
 			return err
 		}
 		reports = append(reports, status.Report)
-		pauses = append(pauses, status.Pause)
+		statuses = append(statuses, status)
 	}
 	rows := s.rows(reports)
 	for i := range rows {
-		rows[i].Pause = pauses[i]
+		rows[i].Pause, rows[i].Unseen = statuses[i].Pause, statuses[i].Unseen
 	}
-	if err := g.printRows(s, rows, opts.json); err != nil {
+	failures := g.openFailures(s)
+	if err := g.printStatus(s, rows, failures, opts.json); err != nil {
 		return err
 	}
-	if opts.exitZero {
+	code := reconcile.Worst(reports).Code()
+	switch {
+	case opts.exitZero:
 		return nil
+	case code == cli.Yes && len(failures) > 0:
+		return cli.Exit(cli.No)
 	}
-	return cli.Exit(reconcile.Worst(reports).Code())
+	return cli.Exit(code)
 }

@@ -37,7 +37,8 @@ func systemProgram(name string) string {
 	return ""
 }
 
-// runSystem runs a program of the system's and returns what it printed. An error ends with what it complained about.
+// runSystem runs a program of the system's and returns what it printed. An error is what it complained about; the command
+// is for the caller to name.
 func runSystem(ctx context.Context, path string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 90*time.Second)
 	defer cancel()
@@ -53,9 +54,6 @@ func runSystem(ctx context.Context, path string, args ...string) (string, error)
 		if said := strings.TrimSpace(string(exit.Stderr)); said != "" {
 			err = errors.New(said)
 		}
-	}
-	if err != nil {
-		err = fmt.Errorf("%s %s: %w", filepath.Base(path), strings.Join(args, " "), err)
 	}
 	return string(out), err
 }
@@ -77,7 +75,7 @@ func (s systemctl) show(ctx context.Context, units []string, properties ...strin
 	args := []string{"show", "--property=Id,Names," + strings.Join(properties, ",")}
 	out, err := runSystem(ctx, s.path, append(args, units...)...)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("systemctl show: %w", err)
 	}
 	found := make(map[string]map[string]string)
 	for block := range strings.SplitSeq(out, "\n\n") {
@@ -103,7 +101,7 @@ func (s systemctl) loaded(ctx context.Context, state ...string) ([]string, error
 	args := append([]string{"list-units", "--all", "--plain", "--no-legend", "--full"}, state...)
 	out, err := runSystem(ctx, s.path, append(args, "gatehouse-*")...)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("systemctl list-units: %w", err)
 	}
 	var units []string
 	for line := range strings.Lines(out) {

@@ -179,10 +179,9 @@ func (t *trial) epilogue() {
 That was the loop: an export that is only believed where it hashes right, one message, one command, one commit.
 
 For real, on a host with an agent:
-  1. write /etc/gatehouse/warden.yaml        docs/warden-yaml.md has every key
-  2. sudo warden doctor                      says what is missing, in the order in which to mend it
-  3. gate publish                            hourly, as the agent's user
-     sudo warden reconcile                   hourly, as root; or "warden serve"
+  1. sudo warden install --gate NAME --user AGENT --dry-run    shows what would be put in place; without --dry-run, does it
+  2. sudo warden doctor                                        says what is missing, in the order in which to mend it
+  3. sudo warden reconcile; sudo warden accept                 the first review; docs/install.md has the whole way
 `)
 }
 

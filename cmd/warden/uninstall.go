@@ -16,7 +16,7 @@ import (
 	"gatehouse/systemd"
 )
 
-type uninstallOptions struct{ dryRun, force bool }
+type uninstallOptions struct{ dryRun, force, packaged bool }
 
 func newUninstallCommand(g *globals) *cobra.Command {
 	var opts uninstallOptions
@@ -35,6 +35,8 @@ by what was accepted last, only that nobody watches it any more.`,
 	}
 	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "print every step, and change nothing; exit with 1 if something would change")
 	cmd.Flags().BoolVar(&opts.force, "force", false, "remove edited unit files as well")
+	cmd.Flags().BoolVar(&opts.packaged, "package", false, "say what stays when the programs go as well; for the package's own scripts")
+	cmd.Flags().Lookup("package").Hidden = true
 	return cmd
 }
 
@@ -54,14 +56,14 @@ func runUninstall(ctx context.Context, g *globals, opts uninstallOptions) error 
 		fmt.Fprintln(w, "nothing to remove")
 		return nil
 	case opts.dryRun:
-		plan.show(w)
+		plan.show(w, false)
 		fmt.Fprintf(w, "\n%s would be taken; nothing was changed\n", count(len(plan.steps), "step"))
 		return cli.Exit(cli.No)
 	}
 	if err := plan.carryOut(ctx, w); err != nil {
 		return fmt.Errorf("uninstall: %w", err)
 	}
-	in.showWhatStays()
+	in.showWhatStays(opts.packaged)
 	return nil
 }
 
@@ -73,26 +75,29 @@ func (in *installation) planRemoval(ctx context.Context, force bool) (*plan, err
 	if err != nil {
 		return nil, err
 	}
-	var remove []string
-	touched := false // something of ours is there, so what runs by it is to be stopped
+	var remove, stop []string
 	for _, path := range files {
-		switch _, whose, err := readUnit(path); {
+		_, whose, err := readUnit(path)
+		switch {
 		case err != nil:
 			return nil, err
 		case whose == ours, whose == edited && force:
 			remove = append(remove, path)
-			touched = true
 		case whose == edited:
 			p.keep("%s: %s; remove it yourself, or with --force", path, whose)
-			touched = true
 		case whose == masked: // for the next installation to respect
+			continue
 		default:
 			p.keep("%s: %s", path, whose)
+			continue
+		}
+		if name := filepath.Base(path); filepath.Dir(path) == systemd.UnitDir && !strings.Contains(name, "@.") {
+			stop = append(stop, name)
 		}
 	}
-	var running []string
-	if touched && in.systemctl.path != "" {
-		if running, err = in.planDisable(ctx, p, files); err != nil {
+	underWay := false
+	if in.systemctl.path != "" {
+		if underWay, err = in.planDisable(ctx, p, stop); err != nil {
 			return nil, err
 		}
 	}
@@ -103,79 +108,111 @@ func (in *installation) planRemoval(ctx context.Context, force bool) (*plan, err
 		p.add(step{what: "systemctl daemon-reload", why: "systemd forgets the units",
 			do: func(ctx context.Context) error { return in.systemctl.run(ctx, "daemon-reload") }})
 	}
-	for _, unit := range running {
-		p.add(step{what: "systemctl stop " + unit, why: "it is under way",
-			do: func(ctx context.Context) error {
-				if err := in.systemctl.run(ctx, "stop", unit); err != nil {
-					return err
-				}
-				return in.systemctl.run(ctx, "reset-failed", "gatehouse-*") // a pass that is stopped counts as failed
-			}})
+	if underWay {
+		p.add(step{what: "stop what is under way", why: "nothing of ours runs any more", do: in.stopAll})
 	}
 	return p, nil
 }
 
-// planDisable disables the units of these files and their instances, stops those that start others, and returns the
-// services that run.
-func (in *installation) planDisable(ctx context.Context, p *plan, files []string) (services []string, err error) {
-	var units []string
-	for _, path := range files {
-		if name := filepath.Base(path); filepath.Dir(path) == systemd.UnitDir && !strings.Contains(name, "@.") {
-			units = append(units, name)
-		}
-	}
+// planDisable disables these units and the instances of templates, stops those that start others, and reports whether a
+// service runs, or may by the time the others are stopped.
+func (in *installation) planDisable(ctx context.Context, p *plan, units []string) (underWay bool, err error) {
 	links, err := filepath.Glob(filepath.Join(systemd.UnitDir, "*.wants", "gatehouse-*"))
 	if err != nil {
-		return nil, err
+		return false, err
 	}
 	for _, link := range links {
-		units = append(units, filepath.Base(link))
-	}
-	running := make(map[string]bool)
-	if in.systemctl.running {
-		active, err := in.systemctl.loaded(ctx, "--state=active,activating,reloading,deactivating")
-		if err != nil {
-			return nil, err
-		}
-		for _, unit := range active {
-			running[unit] = true
+		if unit := filepath.Base(link); !strangers(unit) {
 			units = append(units, unit)
 		}
 	}
+	var running []string
+	if in.systemctl.running {
+		if running, err = in.active(ctx); err != nil {
+			return false, err
+		}
+	}
+	units = append(units, running...)
 	slices.Sort(units)
 	for _, unit := range slices.Compact(units) {
 		if state := in.systemctl.enabled(ctx, unit); state == "enabled" || state == "enabled-runtime" {
 			p.add(step{what: "systemctl disable " + unit, why: "no boot starts it any more",
 				do: func(ctx context.Context) error { return in.systemctl.run(ctx, "disable", "--quiet", unit) }})
 		}
-		switch {
-		case !running[unit]:
-		case strings.HasSuffix(unit, ".service"):
-			services = append(services, unit)
-		case !strings.HasSuffix(unit, ".slice"):
+		if slices.Contains(running, unit) && !strings.HasSuffix(unit, ".service") {
 			p.add(step{what: "systemctl stop " + unit, why: "it starts nothing any more",
 				do: func(ctx context.Context) error { return in.systemctl.run(ctx, "stop", unit) }})
 		}
 	}
-	return services, nil
+	return len(running) > 0, nil
 }
 
-func (in *installation) showWhatStays() {
-	w := in.globals.streams.Out
-	fmt.Fprintln(w, "\nWhat stays:")
-	line := func(path, what string) { fmt.Fprintf(w, "  %-36s  %s\n", path, what) }
-	line(in.path, "the configuration")
-	c, err := config.Load(in.path)
-	if err == nil {
-		line(c.Index, "root's index: gate goes on judging by what was accepted last")
-		line(c.State, "the state, with the accepted copies")
-		line(c.Repository, "the repository: who accepted what, and when")
-		for _, g := range c.Gates {
-			line(g.Export, "the export of gate "+g.Name)
+// active lists the units of ours that run, whether or not their files are still there.
+func (in *installation) active(ctx context.Context) ([]string, error) {
+	units, err := in.systemctl.loaded(ctx, "--state=active,activating,reloading,deactivating")
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(units, strangers), nil
+}
+
+// strangers reports that a unit has a name like ours, and is not of our making.
+func strangers(unit string) bool {
+	file := unit
+	if prefix, _, instance := strings.Cut(unit, "@"); instance {
+		file = prefix + "@" + filepath.Ext(unit)
+	}
+	_, whose, err := readUnit(filepath.Join(systemd.UnitDir, file))
+	return err != nil || whose == foreign
+}
+
+// stopAll stops what runs by now. A unit that ends by itself meanwhile is forgotten at once, and systemctl calls that
+// an error; so what counts is whether anything is left.
+func (in *installation) stopAll(ctx context.Context) error {
+	units, err := in.active(ctx)
+	if err != nil {
+		return err
+	}
+	if len(units) > 0 {
+		stopped := in.systemctl.run(ctx, append([]string{"stop"}, units...)...)
+		if units, err = in.active(ctx); err != nil || len(units) > 0 {
+			return errors.Join(err, stopped)
 		}
 	}
-	if self, err := os.Executable(); err == nil {
-		line(self, "this program, and gate beside it")
+	return in.systemctl.run(ctx, "reset-failed", "gatehouse-*") // a pass that is stopped, or lost its file, counts as failed
+}
+
+// showWhatStays lists what a person may want to keep or to remove. The package removes its programs itself, and with a
+// purge part of the rest.
+func (in *installation) showWhatStays(packaged bool) {
+	w := in.globals.streams.Out
+	line := func(path, what string) { fmt.Fprintf(w, "  %-36s  %s\n", path, what) }
+	c, err := config.Load(in.path)
+	if err != nil {
+		c = &config.Config{}
 	}
-	fmt.Fprintln(w, "\nNobody watches the gates of this host any more. To go back: warden install")
+	fmt.Fprintln(w, "\nWhat stays:")
+	line(in.path, "the configuration")
+	line(credentials, "the secrets")
+	if c.Index != "" {
+		line(c.Index, "root's index: gate goes on judging by what was accepted last")
+		line(c.State, "the state, with the accepted copies")
+	}
+	if packaged {
+		fmt.Fprintln(w, "\nWhat stays even when the package is purged:")
+	}
+	if c.Repository != "" {
+		line(c.Repository, "the repository: who accepted what, and when")
+	}
+	for _, g := range c.Gates {
+		line(g.Export, "the export of gate "+g.Name)
+	}
+	back := "install the package again"
+	if !packaged {
+		back = "warden install"
+		if self, err := os.Executable(); err == nil {
+			line(self, "this program, and gate beside it")
+		}
+	}
+	fmt.Fprintln(w, "\nNobody watches the gates of this host any more. To go back: "+back)
 }
