@@ -52,3 +52,13 @@ func (c clock) setSince(real time.Time, boot time.Duration) time.Duration {
 	}
 	return 0
 }
+
+// earliest is the earliest moment, since boot, that s can be: how much of its sleep a machine had before is not noted.
+// steady is since when the wall clock is known to run as it does now, and does count the sleep.
+func (c clock) earliest(s stamp, steady time.Duration) time.Duration {
+	slept := c.boot - c.mono
+	if slept < maxStep/100 || s.mono < steady {
+		return s.mono
+	}
+	return min(max(c.boot-c.real.Sub(s.real), s.mono), s.mono+slept)
+}

@@ -98,6 +98,7 @@ func properties(change func(p map[string]dbus.Variant)) map[string]dbus.Variant 
 		"LoadState": "loaded", "ActiveState": "active", "SubState": "running", "Type": "simple", "Result": "success",
 		"MainPID": uint32(4711), "ControlGroup": "/system.slice/agent.service", "InvocationID": make([]byte, 16),
 		"RuntimeDirectory": []string{}, "DynamicUser": false, "TriggeredBy": []string{}, "ConditionResult": true,
+		"Delegate": false, "KillMode": "control-group", "SendSIGKILL": true, "NotifyAccess": "none",
 		"ConditionTimestamp": uint64(1), "ConditionTimestampMonotonic": uint64(1),
 		"InactiveExitTimestamp": uint64(1e15), "InactiveExitTimestampMonotonic": uint64(1e9),
 		"ActiveEnterTimestamp": uint64(1e15), "ActiveEnterTimestampMonotonic": uint64(1e9),

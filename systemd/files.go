@@ -54,7 +54,7 @@ func choose(found *manifest.Snapshot, patterns []string) (selection, error) {
 	}
 	for _, r := range found.Refused {
 		if m.cover(r.Path) || m.reach(r.Path) || strings.HasPrefix(r.Reason, "entries") { // a limit hides what follows
-			s.refused = fmt.Sprintf("%q could not be looked at: %s", r.Path, r.Reason)
+			s.refused = fmt.Sprintf("%.200q could not be looked at: %s", r.Path, r.Reason)
 			break
 		}
 	}
@@ -107,11 +107,7 @@ func later(a, b time.Time) time.Time {
 // findAbove looks at the directories above the live roots that the chosen entries are in. The live root itself is an
 // entry of its own.
 func findAbove(s *selection, source manifest.Source) error {
-	used := make(map[string]bool)
-	for _, e := range slices.Concat(s.entries, s.dirs) {
-		name, _, _ := strings.Cut(e.Path, "/")
-		used[name] = true
-	}
+	used := s.roots()
 	seen := make(map[string]bool)
 	for _, live := range source.Live {
 		for path := filepath.Dir(live.Root); used[live.Name] && path != "/" && !seen[path]; path = filepath.Dir(path) {
@@ -129,6 +125,16 @@ func findAbove(s *selection, source manifest.Source) error {
 		}
 	}
 	return nil
+}
+
+// roots are the names of the live roots that have something to do with the selection.
+func (s *selection) roots() map[string]bool {
+	used := make(map[string]bool)
+	for _, e := range slices.Concat(s.entries, s.dirs) {
+		name, _, _ := strings.Cut(e.Path, "/")
+		used[name] = true
+	}
+	return used
 }
 
 // swappable reports whether the user can rename what lies in the directory parent.

@@ -20,7 +20,7 @@ type facts struct {
 	home    *unitState    // of a user's unit: the service of the user's manager, as the system manager says
 	homeRun time.Duration // since boot: start of that manager, as the kernel says
 	booted  stamp         // the system manager's note of the boot
-	steady  time.Duration // since boot: how long the clock was not set, as far as anybody looked
+	steady  steadiness
 
 	members []process // in the unit, as the kernel says, oldest first
 	strays  []process // were seen in the unit before, run elsewhere now
@@ -30,7 +30,10 @@ type facts struct {
 	match   patterns
 	record  *record
 	badRec  error
+	view    string // why a process may see other files at the same places
 	memory  *memory
+
+	failed error // why the facts are not complete
 }
 
 func (w Watch) scope() string {
@@ -92,7 +95,7 @@ func (f *facts) judgeState() (p Process, final bool) {
 	}
 	switch {
 	case len(f.strays) > 0:
-		return end(Unknown, "process %d was seen in the unit and has left it: it still runs, in the control group %q, and may hold other files",
+		return end(Unknown, "process %d was seen in the unit and has left it: it still runs, in the control group %.200q, and may hold other files",
 			f.strays[0].pid, slices.Concat(f.strays[0].groups, []string{""})[0])
 	case f.home != nil && !f.home.running() && len(f.members) == 0:
 		return end(NotRunning, "%s does not run", who)
@@ -117,7 +120,7 @@ func (f *facts) judgeState() (p Process, final bool) {
 	case f.watch.User && main.uid != f.watch.UID:
 		return end(Unknown, "the main process %d belongs to uid %d and not to %d", main.pid, main.uid, f.watch.UID)
 	case f.watch.User && u.mainPID != 0 && !main.in(u.controlGroup):
-		return end(Unknown, "%s says that the unit has the control group %q, but the kernel has its main process %d in %q",
+		return end(Unknown, "%s says that the unit has the control group %.200q, but the kernel has its main process %d in %.200q",
 			who, u.controlGroup, main.pid, slices.Concat(main.groups, []string{""})[0])
 	case f.watch.User && u.mainPID != 0 && u.mainStart.real.Before(p.Since.Add(-f.tolerance)):
 		return end(Unknown, "%s says that the main process %d started at %s, but the kernel says %s",
@@ -169,7 +172,7 @@ func (u *unitState) why() string {
 	case u.inactiveExit.real.IsZero():
 		return "it was not started since boot"
 	default:
-		return "it is stopped"
+		return "it is not running"
 	}
 }
 
@@ -187,11 +190,14 @@ func (f *facts) judge(p Process) Process {
 	}
 	if path := f.record.contradicts(f.unit.invocation, f.bootID, &f.files, f.match); path != "" {
 		p.Newest, p.By, p.Fix = path, f.by(path, p.Since), f.watch.restart()
-		return p.with(Stale, ByRecord, "the process says that it has loaded another %q than the one on the disk", path)
+		return p.with(Stale, ByRecord, "the process says that it has loaded another %.200q than the one on the disk", path)
 	}
 	verdict := clocks
 	if f.memory.Run == p.Run && f.memory.Files != nil {
 		verdict = f.bySnapshot(p)
+	}
+	if f.view != "" && verdict.Verdict == Loaded {
+		return p.with(Unknown, "", "%s", f.view)
 	}
 	if f.badRec != nil && verdict.Verdict == Loaded {
 		return p.with(Unknown, ByRecord, "what the process says of itself cannot be used: %v", f.badRec)
@@ -207,6 +213,9 @@ func (p Process) with(v Verdict, evidence, format string, args ...any) Process {
 // doubt is an unknown that only the clocks are to blame for. Another start ends it.
 func (f *facts) doubt(p Process, evidence, format string, args ...any) Process {
 	p.Clock, p.Fix = true, f.watch.restart()
+	if s := f.span(); s.oldest != nil && s.oldest.forked && f.watch.User && f.readFrom(s.oldest) == f.homeRun {
+		p.Fix = fmt.Sprintf("systemctl restart user@%d.service", f.watch.UID) // another start of the unit has the same ancestors
+	}
 	return p.with(Unknown, evidence, format, args...)
 }
 
@@ -214,7 +223,7 @@ func (f *facts) doubt(p Process, evidence, format string, args ...any) Process {
 func (f *facts) bySnapshot(p Process) Process {
 	if path, different := f.memory.differs(&f.files); different {
 		p.Newest, p.By, p.Fix = path, f.by(path, p.Since), f.watch.restart()
-		return p.with(Stale, BySnapshot, "%q has changed since the process started", path)
+		return p.with(Stale, BySnapshot, "%.200q has changed since the process started", path)
 	}
 	if i := slices.IndexFunc(f.members, func(m process) bool { return !f.innocent(&m) }); i >= 0 {
 		return f.doubt(p, BySnapshot, "the files are what the unit started with, but process %d in it began when they may have been others", f.members[i].pid)
@@ -225,10 +234,10 @@ func (f *facts) bySnapshot(p Process) Process {
 // innocent reports whether a process can only have read what is in the snapshot: because root has found that before,
 // because nothing was changed from before it began until now, or because it began after the last change.
 func (f *facts) innocent(p *process) bool {
-	start := f.readFrom(p, len(f.members))
+	start := f.readFrom(p)
 	return f.memory.knows(p) ||
 		start >= f.memory.Since && f.memory.Times == f.files.times() ||
-		f.set(start) == 0 && f.now.at(start).After(f.files.newest().Add(f.tolerance))
+		f.clockDoubt(start) == "" && f.now.at(start).After(f.files.newest().Add(f.tolerance))
 }
 
 // A span is when the processes of the unit may have read their files: none before from, all by until.
@@ -241,9 +250,9 @@ type span struct {
 func (f *facts) span() span {
 	main := f.main()
 	s := span{oldest: main}
-	start := f.readFrom(main, len(f.members))
+	start := f.readFrom(main)
 	for i := range f.members {
-		if t := f.readFrom(&f.members[i], len(f.members)); t < start {
+		if t := f.readFrom(&f.members[i]); t < start {
 			start, s.oldest = t, &f.members[i]
 		}
 	}
@@ -272,33 +281,52 @@ func (f *facts) span() span {
 }
 
 // readFrom is the earliest moment, since boot, at which what is in the memory of p may have been read. A process that was
-// forked and runs no program of its own holds what its parent had read.
-func (f *facts) readFrom(p *process, depth int) time.Duration {
+// forked and runs no program of its own holds what its parent had read, which may be gone, or may have been another
+// program then: what the parent runs now says nothing. So it is as old as the place where all of its ancestors began.
+func (f *facts) readFrom(p *process) time.Duration {
 	if !p.forked {
 		return p.start()
 	}
-	for i := range f.members {
-		parent := &f.members[i]
-		if parent.pid == p.parent && parent.image == p.image && parent.ticks <= p.ticks && depth > 0 {
-			return f.readFrom(parent, depth-1)
-		}
+	if floor := f.floor(p); floor <= p.start() {
+		return floor
 	}
-	// Whatever it was forked from: the unit began then. A process that is older still was left from an earlier run.
-	floor := f.homeRun
-	if began := f.unit.inactiveExit.real; !f.watch.User && !began.IsZero() {
-		floor = f.now.boot - f.now.real.Sub(began)
-	}
-	if floor > p.start() {
+	return 0 // it was left from an earlier run
+}
+
+// floor is a moment since boot before which no ancestor of the forked process p can have read a file of the gate's.
+func (f *facts) floor(p *process) time.Duration {
+	u, main := &f.unit, f.main()
+	switch {
+	case f.watch.User && slices.Contains(p.lineage, f.home.mainPID):
+		return f.homeRun // a user may move any process into a unit, but what descends from the manager is younger
+	case f.watch.User:
+		return 0
+	case !u.delegated && !u.leavings && !u.inactiveExit.real.IsZero():
+		return f.now.earliest(u.inactiveExit, f.steady.since) // only systemd put the first one there
+	case !u.handsOver && !main.forked && slices.Contains(p.lineage, main.pid):
+		return main.start()
+	default:
 		return 0
 	}
-	return floor
+}
+
+// clockDoubt says why the clock cannot be trusted to have run from start until now as it does now; "" where it can.
+func (f *facts) clockDoubt(start time.Duration) string {
+	by := f.set(start)
+	switch {
+	case start >= f.steady.since:
+		return ""
+	case by != 0:
+		return fmt.Sprintf("the clock was set by %v since the start, so times cannot be compared", by.Round(time.Second))
+	case start < f.steady.other:
+		return "the clock was set to another time since the start and back, so times cannot be compared"
+	default:
+		return ""
+	}
 }
 
 // set says by how much the clock was set since start, or rather since a moment before it of which systemd has a note.
 func (f *facts) set(start time.Duration) time.Duration {
-	if start >= f.steady {
-		return 0
-	}
 	if f.home != nil {
 		if by := f.now.setSince(f.home.mainStart.real, f.homeRun); by != 0 {
 			return by
@@ -313,41 +341,42 @@ func (f *facts) set(start time.Duration) time.Duration {
 
 // byClocks compares times.
 func (f *facts) byClocks(p Process, s span) Process {
-	if by := f.set(f.readFrom(s.oldest, len(f.members))); by != 0 {
-		return f.doubt(p, ByClocks, "the clock was set by %v since the start, so times cannot be compared", by.Round(time.Second))
+	if doubt := f.clockDoubt(f.readFrom(s.oldest)); doubt != "" {
+		return f.doubt(p, ByClocks, "%s", doubt)
 	}
 	var doubts []string
 	var stale *manifest.Entry
 	for _, e := range slices.Concat(f.files.entries, f.files.dirs) {
 		switch t := changed(&e); {
 		case e.CTime.Unix() <= 1:
-			doubts = append(doubts, fmt.Sprintf("%q has no time", e.Path))
+			doubts = append(doubts, fmt.Sprintf("%.200q has no time", e.Path))
 		case t.After(f.now.real.Add(f.tolerance)):
-			doubts = append(doubts, fmt.Sprintf("%q has a time in the future", e.Path))
+			doubts = append(doubts, fmt.Sprintf("%.200q has a time in the future", e.Path))
 		case t.Before(s.from.Add(-f.tolerance)):
 		case !t.After(s.until.Add(f.tolerance)):
 			doubts = append(doubts, f.between(&e, t, s))
 		case e.Type == manifest.Dir && !e.MTime.Before(s.from.Add(-f.tolerance)):
-			doubts = append(doubts, fmt.Sprintf("something in the directory %q was added, removed or renamed after the start", e.Path))
+			doubts = append(doubts, fmt.Sprintf("something in the directory %.200q was added, removed or renamed after the start", e.Path))
 		case stale == nil || t.After(changed(stale)):
 			stale = &e
 		}
 	}
 	for _, a := range f.files.above {
 		if !a.ctime.Before(s.from.Add(-f.tolerance)) {
-			doubts = append(doubts, fmt.Sprintf("the directory %s has changed since the start, and user %s can put another in its place: what lay there at the start is not known",
+			doubts = append(doubts, fmt.Sprintf("the directory %.200q has changed since the start, and user %s can put another in its place: what lay there at the start is not known",
 				a.path, f.watch.user()))
 		}
 	}
+	back := f.now.setSince(f.booted.real, f.booted.mono)
 	switch {
-	case stale != nil && f.now.set(f.booted) < 0:
-		return f.doubt(p, ByClocks, "the clock was set back by %v since boot, so %q may look newer than it is", (-f.now.set(f.booted)).Round(time.Second), stale.Path)
+	case stale != nil && back < 0: // at boot no machine had slept
+		return f.doubt(p, ByClocks, "the clock was set back by %v since boot, so %.200q may look newer than it is", (-back).Round(time.Second), stale.Path)
 	case stale != nil:
 		p.Newest, p.By, p.Fix = stale.Path, changed(stale).Sub(p.Since), f.watch.restart()
 		if stale.Type == manifest.Dir {
-			return p.with(Stale, ByClocks, "the directory %q was put in place after the process started", stale.Path)
+			return p.with(Stale, ByClocks, "the directory %.200q was put in place after the process started", stale.Path)
 		}
-		return p.with(Stale, ByClocks, "%q was changed after the process started", stale.Path)
+		return p.with(Stale, ByClocks, "%.200q was changed after the process started", stale.Path)
 	case len(doubts) > 0:
 		return f.doubt(p, ByClocks, "%s", doubts[0])
 	}
@@ -359,15 +388,15 @@ func (f *facts) between(e *manifest.Entry, t time.Time, s span) string {
 	main := f.main()
 	switch {
 	case t.Sub(s.from).Abs() <= f.tolerance:
-		return fmt.Sprintf("%q was changed within %v of the start", e.Path, f.tolerance)
+		return fmt.Sprintf("%.200q was changed within %v of the start", e.Path, f.tolerance)
 	case s.oldest != main && s.oldest.forked:
-		return fmt.Sprintf("%q is not older than all that process %d can have read: it was forked and runs no program of its own", e.Path, s.oldest.pid)
+		return fmt.Sprintf("%.200q is not older than all that process %d can have read: it was forked and runs no program of its own", e.Path, s.oldest.pid)
 	case s.oldest != main:
-		return fmt.Sprintf("%q is newer than process %d, which is in the unit and older than the main process", e.Path, s.oldest.pid)
+		return fmt.Sprintf("%.200q is newer than process %d, which is in the unit and older than the main process", e.Path, s.oldest.pid)
 	case main.forked:
-		return fmt.Sprintf("%q was changed while the unit was started, and what the main process was forked from may have read it before", e.Path)
+		return fmt.Sprintf("%.200q was changed while the unit was started, and what the main process was forked from may have read it before", e.Path)
 	default:
-		return fmt.Sprintf("%q was changed while the process was starting", e.Path)
+		return fmt.Sprintf("%.200q was changed while the process was starting", e.Path)
 	}
 }
 

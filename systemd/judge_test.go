@@ -29,7 +29,7 @@ func running() *facts {
 	digest := strings.Repeat("a", 64)
 	return &facts{
 		watch: Watch{Gate: "claude", Unit: "a.service", UID: agent, UserName: "agent", Files: []string{"plugin/**"}}, bootID: "boot",
-		now: noon, tolerance: 2 * time.Second, booted: stampAt(0), steady: noon.boot,
+		now: noon, tolerance: 2 * time.Second, booted: stampAt(0), steady: steadiness{since: noon.boot},
 		unit: unitState{load: "loaded", active: "active", sub: "running", typ: "simple", result: "success", mainPID: 10,
 			controlGroup: "/system.slice/a.service", invocation: strings.Repeat("1", 32),
 			inactiveExit: stampAt(30), activeEnter: stampAt(30), mainStart: stampAt(30)},
@@ -50,6 +50,13 @@ func (f *facts) asUser() {
 	f.watch.User = true
 	f.home = &unitState{load: "loaded", active: "active", sub: "running", mainPID: 5, inactiveExit: stampAt(1), mainStart: stampAt(1)}
 	f.homeRun = time.Minute
+}
+
+// fork adds a process that was forked and runs no program of its own, with the ancestors that are left.
+func (f *facts) fork(pid int, m float64, lineage ...int) {
+	p := startedAt(pid, m)
+	p.forked, p.lineage, p.image = true, lineage, f.members[0].image
+	f.members = append(f.members, p)
 }
 
 // snapshot gives f what was noted twenty minutes before.
@@ -124,20 +131,66 @@ var judgements = []struct {
 		f.unit.mainStart = stampAt(40)
 		file(f).CTime = minute(35)
 	}, Unknown, ByClocks, "was forked from", true},
-	{"forked by another program than its parent is now", func(f *facts) {
-		child := startedAt(11, 40)
-		child.forked, child.parent = true, 10
-		f.members = append(f.members, child)
+	{"forked since the unit began", func(f *facts) { f.fork(11, 40, 10) }, Loaded, ByClocks, "", false},
+	{"forked before the parent was the program that it is now", func(f *facts) {
+		f.fork(11, 40, 10)
 		f.unit.inactiveExit = stampAt(20)
 		file(f).CTime = minute(25)
 	}, Unknown, ByClocks, "process 11 can have read: it was forked", true},
-	{"forked by its parent", func(f *facts) {
-		child := startedAt(11, 40)
-		child.forked, child.parent, child.image = true, 10, f.members[0].image
-		f.members = append(f.members, child)
+	{"forked by one that nobody may look into", func(f *facts) {
+		f.fork(11, 40, 10)
+		f.members[0].image, f.members[1].image = "", ""
 		f.unit.inactiveExit = stampAt(20)
 		file(f).CTime = minute(25)
+	}, Unknown, ByClocks, "process 11 can have read: it was forked", true},
+	{"forked, and the clock was set back after the unit began", func(f *facts) {
+		f.fork(10, 45, 1)
+		f.members = f.members[1:]
+		f.unit.inactiveExit.real, f.unit.mainStart = minute(50), stampAt(45)
+		f.steady.since = 31 * time.Minute
+		file(f).CTime = minute(40)
+	}, Unknown, ByClocks, "the clock was set by", true},
+	{"forked, and the machine slept after the unit began", func(f *facts) {
+		f.fork(11, 40, 10)
+		f.now.mono -= 20 * time.Minute
+		f.unit.inactiveExit.mono, f.unit.mainStart.mono = 25*time.Minute, 25*time.Minute // it slept for five of them before
+		file(f).CTime = minute(27)
+	}, Unknown, ByClocks, "it was forked", true},
+	{"forked, and the machine slept before anybody looked", func(f *facts) {
+		f.fork(11, 40, 10)
+		f.now.mono -= 5 * time.Minute
+		f.unit.inactiveExit.mono, f.unit.mainStart.mono = 25*time.Minute, 25*time.Minute
+		f.steady.since = 10 * time.Minute
+		file(f).CTime = minute(27)
 	}, Loaded, ByClocks, "", false},
+	{"forked elsewhere, and moved into a unit whose user may", func(f *facts) {
+		f.unit.delegated = true
+		f.fork(11, 40, 77)
+	}, Unknown, ByClocks, "process 11 can have read", true},
+	{"forked in a unit whose user may move processes into it", func(f *facts) {
+		f.unit.delegated = true
+		f.fork(11, 40, 10)
+	}, Loaded, ByClocks, "", false},
+	{"forked in it by one that said that it is the main process", func(f *facts) {
+		f.unit.delegated, f.unit.handsOver = true, true
+		f.fork(11, 40, 10)
+	}, Unknown, ByClocks, "process 11 can have read", true},
+	{"forked where an earlier run may have left something", func(f *facts) {
+		f.unit.leavings = true
+		f.fork(11, 40, 77)
+	}, Unknown, ByClocks, "process 11 can have read", true},
+	{"a user's, forked below the manager", func(f *facts) {
+		f.asUser()
+		f.homeRun = 20 * time.Minute
+		f.home.inactiveExit, f.home.mainStart = stampAt(20), stampAt(20)
+		f.fork(11, 40, 10, 5)
+	}, Loaded, ByClocks, "", false},
+	{"a user's, forked outside of the manager", func(f *facts) {
+		f.asUser()
+		f.homeRun = 20 * time.Minute
+		f.home.inactiveExit, f.home.mainStart = stampAt(20), stampAt(20)
+		f.fork(11, 40, 10)
+	}, Unknown, ByClocks, "process 11 can have read", true},
 	{"a user's, forked from what is gone", func(f *facts) { f.asUser(); f.members[0].forked = true }, Unknown, ByClocks, "", true},
 	{"left from an earlier run by what is gone", func(f *facts) {
 		left := startedAt(9, 12)
@@ -160,7 +213,7 @@ var judgements = []struct {
 	}, Unknown, ByClocks, "the clock was set", true},
 	{"set before the start, as was seen", func(f *facts) {
 		f.now.real = f.now.real.Add(24 * time.Hour)
-		f.steady = 29 * time.Minute
+		f.steady.since = 29 * time.Minute
 	}, Loaded, ByClocks, "", false},
 	{"set before a user's unit began", func(f *facts) { f.asUser(); f.home.mainStart.real = minute(-999) }, Unknown, ByClocks, "the clock was set", true},
 	{"set back since boot, and a file is newer", func(f *facts) {
@@ -168,6 +221,18 @@ var judgements = []struct {
 		f.booted.real = minute(999)
 		file(f).CTime = minute(31)
 	}, Unknown, ByClocks, "may look newer than it is", true},
+	{"set back since boot by less than the machine slept, and a file is newer", func(f *facts) {
+		f.now.mono = 10 * time.Minute // and the start was seen under the clock as it is
+		f.booted = stamp{minute(30), 0}
+		f.steady.since = 29 * time.Minute
+		file(f).CTime = minute(31)
+	}, Unknown, ByClocks, "may look newer than it is", true},
+	{"set and set back since the start, as was seen", func(f *facts) {
+		f.steady = steadiness{since: 55 * time.Minute, other: 40 * time.Minute}
+	}, Unknown, ByClocks, "to another time since the start and back", true},
+	{"set and set back before the start, as was seen", func(f *facts) {
+		f.steady = steadiness{since: 55 * time.Minute, other: 20 * time.Minute}
+	}, Loaded, ByClocks, "", false},
 	{"set back since boot, and all is older", func(f *facts) { f.booted = stamp{minute(999), 5 * time.Minute} }, Loaded, ByClocks, "", false},
 
 	{"as in the snapshot", func(f *facts) { f.snapshot(); file(f).CTime = minute(31) }, Loaded, BySnapshot, "what they were", false},
@@ -176,6 +241,12 @@ var judgements = []struct {
 	{"not as in the snapshot, with an old time", func(f *facts) { f.snapshot(); f.files.entries[1].Target = "b.js" }, Stale, BySnapshot, "plugin/link", false},
 	{"gone since the snapshot", func(f *facts) { f.snapshot(); f.files.entries = f.files.entries[:1] }, Stale, BySnapshot, "plugin/link", false},
 	{"new since the snapshot", func(f *facts) { f.snapshot(); delete(f.memory.Files, "plugin/link") }, Stale, BySnapshot, "plugin/link", false},
+	{"a known one has become another program", func(f *facts) {
+		f.fork(11, 40, 10)
+		f.snapshot()
+		f.members[1].forked = false
+		file(f).CTime = minute(45)
+	}, Unknown, BySnapshot, "process 11", true},
 	{"a snapshot of another run", func(f *facts) { f.snapshot(); f.memory.Run += "0"; file(f).CTime = minute(31) }, Stale, ByClocks, "", false},
 	{"a worker began with the files unchanged", func(f *facts) { f.snapshot(); f.members = append(f.members, startedAt(11, 40)) }, Loaded, BySnapshot, "", false},
 	{"a worker began before the files were changed and back", func(f *facts) {
@@ -231,11 +302,13 @@ var judgements = []struct {
 	{"what the process says cannot be read and the files are newer", func(f *facts) { f.badRec = fmt.Errorf("a FIFO"); file(f).CTime = minute(31) }, Stale, ByClocks, "", false},
 
 	{"a file could not be read", func(f *facts) { f.files.refused = `"plugin/x" could not be looked at: special` }, Unknown, "", "plugin/x", false},
+	{"it sees other files", func(f *facts) { f.view = "process 10 sees something else" }, Unknown, "", "sees something else", false},
+	{"it sees other files, and those on the disk are newer", func(f *facts) { f.view = "process 10 sees"; file(f).CTime = minute(31) }, Stale, ByClocks, "", false},
 	{"no file matches", func(f *facts) { f.files.entries = nil }, Unknown, "", "no live file matches plugin/**", false},
 
 	{"a process has left", func(f *facts) { f.strays = []process{startedAt(7, 3)} }, Unknown, "", "process 7 was seen in the unit and has left it", false},
 	{"said to be inactive, with a process", func(f *facts) { f.unit.active = "inactive" }, Unknown, "", "systemd says that the unit is inactive, but the kernel has process 10", false},
-	{"inactive", func(f *facts) { f.unit.active, f.members = "inactive", nil }, NotRunning, "", "stopped", false},
+	{"inactive", func(f *facts) { f.unit.active, f.members = "inactive", nil }, NotRunning, "", "not running", false},
 	{"failed", func(f *facts) { f.unit.active, f.unit.result, f.members = "failed", "signal", nil }, NotRunning, "", "failed (signal)", false},
 	{"a condition", func(f *facts) { f.unit.active, f.unit.condition, f.members = "inactive", true, nil }, NotRunning, "", "condition", false},
 	{"a bad unit file", func(f *facts) { f.unit.active, f.unit.load, f.members = "inactive", "bad-setting", nil }, NotRunning, "", "bad-setting", false},

@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+	"unicode/utf8"
 
 	"gatehouse/internal/durable"
 	"gatehouse/manifest"
@@ -35,39 +37,107 @@ const seenFor = 10 * time.Minute
 // Check judges the unit of w by the live files of source. seen is what a scan of them just found, and is used for
 // processes that are much older; nil lets Check scan. It never fails: what went wrong is in the Process.
 func (c *Checker) Check(ctx context.Context, w Watch, source manifest.Source, seen *manifest.Snapshot) Process {
-	f := &facts{watch: w, bootID: c.BootID, tolerance: c.margin()}
-	fault := func(err error) Process {
-		p := f.process()
-		p.Fault, p.Reason = !errors.Is(err, errRestless), strings.ReplaceAll(err.Error(), "\n", "; ")
-		return p
+	return c.CheckAll(ctx, []Watch{w}, source, seen)[0]
+}
+
+// CheckAll is Check for the units of one gate, and answers in their order. Those of the system come first, and those that
+// one user's manager runs share the questions to it and the time that it has for all answers: no more than Timeout.
+func (c *Checker) CheckAll(ctx context.Context, watches []Watch, source manifest.Source, seen *manifest.Snapshot) []Process {
+	answers := make([]Process, len(watches))
+	var groups [][]int
+	users := make(map[uint32]int)
+	for _, user := range []bool{false, true} {
+		for i, w := range watches {
+			at, shared := users[w.UID]
+			switch {
+			case w.User != user:
+			case user && shared:
+				groups[at] = append(groups[at], i)
+			default:
+				if user {
+					users[w.UID] = len(groups)
+				}
+				groups = append(groups, []int{i})
+			}
+		}
 	}
+	for _, group := range groups {
+		of := make([]Watch, len(group))
+		for k, i := range group {
+			of[k] = watches[i]
+		}
+		for k, p := range c.checkGroup(ctx, of, source, seen) {
+			p.Reason = capped(p.Reason)
+			answers[group[k]] = p
+		}
+	}
+	return answers
+}
+
+// maxReason is how long a reason may be. The suspect has a say in some.
+const maxReason = 500
+
+func capped(text string) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\n", "; ")
+	if len(text) <= maxReason {
+		return text
+	}
+	end := maxReason - len("…")
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
+}
+
+// checkGroup judges units that one manager runs.
+func (c *Checker) checkGroup(ctx context.Context, watches []Watch, source manifest.Source, seen *manifest.Snapshot) []Process {
 	mine := *c
 	c = &mine
-	var err error
+	var failed error
 	if c.BootID == "" {
-		if c.BootID, err = bootIDOf(c.procDir()); err != nil {
-			return fault(err)
+		c.BootID, failed = bootIDOf(c.procDir())
+	}
+	var all, asked []*facts
+	for _, w := range watches {
+		f := &facts{watch: w, bootID: c.BootID, tolerance: c.margin(), failed: failed}
+		if f.failed == nil {
+			f.memory, f.failed = c.recall(w)
 		}
-		f.bootID = c.BootID
+		if f.failed == nil {
+			f.match, f.failed = newPatterns(w.Files)
+		}
+		if all = append(all, f); f.failed == nil {
+			asked = append(asked, f)
+		}
 	}
-	if f.memory, err = c.recall(w); err != nil {
-		return fault(err)
+	c.look(ctx, asked)
+	scan := sync.OnceValues(func() (*manifest.Snapshot, error) { return manifest.Scan(ctx, source) })
+	answers := make([]Process, len(all))
+	for i, f := range all {
+		answers[i] = c.finish(ctx, f, source, seen, scan)
 	}
-	if f.match, err = newPatterns(w.Files); err != nil {
-		return fault(err)
+	return answers
+}
+
+// finish gives the verdict once the unit was looked at.
+func (c *Checker) finish(ctx context.Context, f *facts, source manifest.Source, seen *manifest.Snapshot, scan func() (*manifest.Snapshot, error)) Process {
+	fault := func(err error) Process {
+		p := f.process()
+		p.Fault, p.Reason = !errors.Is(err, errRestless) && !errors.Is(err, errOdd), err.Error()
+		return p
 	}
-	if err := c.look(ctx, f); err != nil {
-		return fault(err)
+	if f.failed != nil {
+		return fault(f.failed)
 	}
 	p, final := f.judgeState()
 	if final {
 		return p
 	}
-	if err := c.readFiles(ctx, f, source, seen); err != nil {
+	if err := c.readFiles(f, source, seen, scan); err != nil {
 		return fault(err)
 	}
 	p = f.judge(p)
-	if err := c.remember(w, f.learn(p)); err != nil {
+	if err := c.remember(f.watch, f.learn(p)); err != nil {
 		return fault(fmt.Errorf("keep what was seen of the unit: %w", err))
 	}
 	return p
@@ -75,106 +145,90 @@ func (c *Checker) Check(ctx context.Context, w Watch, source manifest.Source, se
 
 var errRestless = errors.New("the unit changes its state faster than it can be looked at")
 
-// look asks the managers and the kernel. What they say fits together only if nothing was restarted meanwhile, so the
-// manager is asked again at the end.
-func (c *Checker) look(ctx context.Context, f *facts) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*c.timeout()) // whoever answers each question just in time
-	defer cancel()
-	for try := 0; ; try++ {
-		before, err := c.askFor(ctx, f)
-		if err != nil {
-			return err
+// look asks the manager and the kernel. What they say fits together only if nothing was restarted meanwhile, so the
+// manager is asked again at the end. What goes wrong is in the facts.
+func (c *Checker) look(ctx context.Context, all []*facts) {
+	patience := c.timeout() // with a user's manager, for all its answers
+	for pending, try := all, 0; len(pending) > 0; try++ {
+		before, err := c.askFor(ctx, pending, &patience)
+		for _, f := range pending {
+			if err == nil {
+				f.members, f.failed = c.findMembers(ctx, f)
+			}
 		}
-		if f.members, err = c.findMembers(ctx, f); err != nil {
-			return err
+		var after []string
+		if err == nil {
+			after, err = c.askFor(ctx, pending, &patience)
 		}
-		after, err := c.askFor(ctx, f)
-		if err != nil {
-			return err
+		var restless []*facts
+		for i, f := range pending {
+			switch {
+			case err != nil:
+				f.failed = err
+			case f.failed == nil && before[i] != after[i] && try == 4:
+				f.failed = errRestless
+			case f.failed == nil && before[i] != after[i]:
+				restless = append(restless, f)
+			}
 		}
-		if before == after {
-			break
+		pending = restless
+	}
+	now, err := c.readClock()
+	var steady steadiness
+	if err == nil {
+		steady, err = c.steady(now)
+	}
+	for _, f := range all {
+		f.now, f.steady = now, steady
+		if f.failed == nil {
+			f.failed = err
 		}
-		if try == 4 {
-			return errRestless
+		if f.failed == nil {
+			f.strays, f.failed = c.findStrays(f)
 		}
 	}
-	var err error
-	if f.strays, err = c.findStrays(f); err != nil {
-		return err
-	}
-	if f.now, err = c.readClock(); err != nil {
-		return err
-	}
-	f.steady, err = c.steady(f.now)
-	return err
 }
 
-// askFor fills in what managers say and returns what identifies the state of the unit.
-func (c *Checker) askFor(ctx context.Context, f *facts) (string, error) {
+// askFor fills in what managers say of units that one of them runs, and returns what identifies the state of each.
+func (c *Checker) askFor(ctx context.Context, all []*facts, patience *time.Duration) ([]string, error) {
 	const boot = "-.slice" // is up from the first moment
-	units := []string{boot, f.watch.Unit}
-	if f.watch.User {
-		units[1] = fmt.Sprintf("user@%d.service", f.watch.UID)
+	watch := all[0].watch
+	units := []string{boot, watch.Unit} // a group of one, unless a user's manager runs it
+	if watch.User {
+		units[1] = fmt.Sprintf("user@%d.service", watch.UID)
 	}
 	states, err := c.ask(ctx, c.systemSockets(), units...)
 	if err != nil {
-		return "", fmt.Errorf("systemd could not be asked: %w", err)
+		return nil, fmt.Errorf("systemd could not be asked: %w", err)
 	}
-	f.booted, f.unit = states[0].activeEnter, states[1]
-	if f.watch.User {
-		f.home, f.unit = &states[1], unitState{active: "inactive"}
-	}
-	if f.home != nil && f.home.running() {
-		if states, err = c.ask(ctx, c.userSockets(f.watch.UID), f.watch.Unit); err != nil {
-			return "", fmt.Errorf("%s could not be asked: %w", f.watch.manager(), err)
+	booted, home := states[0].activeEnter, states[1]
+	states = states[1:]
+	if watch.User {
+		units = units[:0]
+		states = make([]unitState, len(all))
+		for i, f := range all {
+			units = append(units, f.watch.Unit)
+			states[i] = unitState{active: "inactive"}
 		}
-		f.unit = states[0]
-	}
-	u := &f.unit
-	return fmt.Sprint(u.active, u.sub, u.mainPID, u.invocation, u.mainStart, f.home != nil && f.home.running()), nil
-}
-
-// findMembers lists the processes of the unit.
-func (c *Checker) findMembers(ctx context.Context, f *facts) ([]process, error) {
-	unit := f.watch.Unit
-	belongs := func(group string) bool { return inSystemUnit(group, unit) }
-	if f.watch.User {
-		manager := f.home.controlGroup
-		if manager == "" {
-			manager = fmt.Sprintf("/user.slice/user-%d.slice/user@%d.service", f.watch.UID, f.watch.UID)
-		}
-		belongs = func(group string) bool { return inUserUnit(group, manager, unit) }
-		if f.home.mainPID != 0 {
-			home, err := readProcess(c.procDir(), f.home.mainPID, nil)
-			if err != nil && !gone(err) {
-				return nil, err
-			}
-			if home != nil {
-				f.homeRun = home.start()
+		if home.running() {
+			began := time.Now()
+			states, err = c.askWithin(ctx, *patience, c.userSockets(watch.UID), units)
+			*patience -= time.Since(began)
+			if err != nil {
+				return nil, fmt.Errorf("%s could not be asked: %w", watch.manager(), err)
 			}
 		}
-	} else if own := f.unit.controlGroup; own != "" {
-		belongs = func(group string) bool {
-			return group == own || strings.HasPrefix(group, own+"/") || inSystemUnit(group, unit)
+	}
+	same := make([]string, len(all))
+	for i, f := range all {
+		f.booted, f.unit = booted, states[i]
+		if watch.User {
+			f.home = &home
 		}
+		u := &f.unit
+		same[i] = fmt.Sprint(u.active, u.sub, u.mainPID, u.invocation, u.mainStart, watch.User && home.running())
 	}
-	members, err := processes(ctx, c.procDir(), belongs)
-	if err != nil || f.watch.User || f.unit.mainPID == 0 {
-		return members, err
-	}
-	// systemd is believed that its main process is one, wherever that is.
-	if slices.ContainsFunc(members, func(p process) bool { return p.pid == f.unit.mainPID }) {
-		return members, nil
-	}
-	main, err := readProcess(c.procDir(), f.unit.mainPID, nil)
-	if main != nil {
-		members = append(members, *main)
-	}
-	if gone(err) {
-		err = nil
-	}
-	return members, err
+	return same, nil
 }
 
 // findStrays looks for processes that were in the unit and run elsewhere now.
@@ -196,10 +250,10 @@ func (c *Checker) findStrays(f *facts) (strays []process, err error) {
 
 // readFiles hashes the files and reads the record. It comes after the look at the processes: what is unchanged now has
 // been so since they began.
-func (c *Checker) readFiles(ctx context.Context, f *facts, source manifest.Source, seen *manifest.Snapshot) (err error) {
+func (c *Checker) readFiles(f *facts, source manifest.Source, seen *manifest.Snapshot, scan func() (*manifest.Snapshot, error)) (err error) {
 	young := func(p process) bool { return f.now.boot-p.start() < seenFor }
 	if seen == nil || slices.ContainsFunc(f.members, young) {
-		if seen, err = manifest.Scan(ctx, source); err != nil {
+		if seen, err = scan(); err != nil {
 			return err
 		}
 	}
@@ -210,6 +264,9 @@ func (c *Checker) readFiles(ctx context.Context, f *facts, source manifest.Sourc
 		f.files.refused = err.Error()
 	}
 	f.record, f.badRec = c.readRecord(f.watch, &f.unit, []uint32{f.watch.UID, f.main().uid})
+	if err := c.findView(f, source); err != nil {
+		return err
+	}
 	after, err := c.readClock()
 	f.scanned = after.boot
 	return err
@@ -228,7 +285,7 @@ func (f *facts) learn(p Process) *memory {
 		}
 	case p.Verdict == Loaded && p.Evidence == ByClocks:
 		m.Files, m.Times = f.files.contents(), f.files.times()
-		m.Since = f.readFrom(f.span().oldest, len(f.members))
+		m.Since = f.readFrom(f.span().oldest)
 	}
 	return m
 }

@@ -1,6 +1,7 @@
 package systemd
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -76,14 +77,30 @@ func TestOwnProcessIsSeenAsItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, err := readProcess("/proc", os.Getpid(), nil)
-	if err != nil || p.uid != uint32(os.Getuid()) || p.parent != os.Getppid() || p.forked || p.start() > before.boot || before.boot-p.start() > time.Hour {
+	if err != nil || p.pid != os.Getpid() || p.uid != uint32(os.Getuid()) || p.parent != os.Getppid() || p.forked || p.start() > before.boot || before.boot-p.start() > time.Hour {
 		t.Errorf("%+v, %v at %v", p, err, before.boot)
 	}
-	if all, err := processes(t.Context(), "/proc", func(string) bool { return true }); err != nil || len(all) == 0 || all[0].ticks > all[len(all)-1].ticks {
+	if all, err := processes(t.Context(), "/proc", func(string) bool { return true }); err != nil || len(all) == 0 {
 		t.Errorf("%d processes, %v", len(all), err)
 	}
 	if _, err := processes(t.Context(), t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), "ProtectProc") {
 		t.Errorf("a /proc that hides the others: %v", err)
+	}
+}
+
+func TestAProcessThatCannotBeLookedAtIsLeftToTheControlGroups(t *testing.T) {
+	proc := t.TempDir()
+	for _, dir := range []string{"1", "7/cgroup"} { // which is no file there
+		if err := os.MkdirAll(filepath.Join(proc, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := func(string) bool { return true }
+	if found, err := processes(t.Context(), proc, all); err != nil || len(found) != 0 {
+		t.Errorf("%+v, %v", found, err)
+	}
+	if p, err := readProcess(proc, 7, all); !errors.Is(err, errOdd) || p != nil {
+		t.Errorf("%+v, %v", p, err)
 	}
 }
 
@@ -181,7 +198,7 @@ func TestWhoCanPutAnotherDirectoryInPlace(t *testing.T) {
 func TestWhatIsRememberedIsForThisBootAndWhole(t *testing.T) {
 	w := Watch{Gate: "claude", Unit: `a@b\x2d.service`, User: true}
 	c := &Checker{Dir: filepath.Join(t.TempDir(), "loaded"), BootID: "one"}
-	m := &memory{Run: "r", Known: []known{{1, 2, "i"}}, Files: map[string]string{"plugin/a": "file x"}, Times: "t", Since: 3}
+	m := &memory{Run: "r", Known: []known{{PID: 1, Ticks: 2, Image: "i"}}, Files: map[string]string{"plugin/a": "file x"}, Times: "t", Since: 3}
 	for range 2 {
 		if err := c.remember(w, m); err != nil {
 			t.Fatal(err)
@@ -225,21 +242,24 @@ func TestTheClockIsKnownToBeSteadySinceItWasSeenSo(t *testing.T) {
 	at := func(m float64) clock {
 		return clock{minute(m), time.Duration(m * 1e9 * 60), time.Duration(m * 1e9 * 60)}
 	}
-	look := func(now clock, want float64) {
+	look := func(now clock, want, other float64) {
 		t.Helper()
-		if got, err := c.steady(now); err != nil || got != time.Duration(want*1e9*60) {
-			t.Errorf("since %v, %v, want minute %v", got, err, want)
+		if got, err := c.steady(now); err != nil || got.since != time.Duration(want*1e9*60) || got.other != time.Duration(other*1e9*60) {
+			t.Errorf("%+v, %v, want minutes %v and %v", got, err, want, other)
 		}
 	}
-	look(at(5), 5)
-	look(at(9), 5)
+	look(at(5), 5, 0)
+	look(at(9), 5, 0)
 	set := at(10)
 	set.real = set.real.Add(time.Hour)
-	look(set, 10)
-	look(at(11), 11)
+	look(set, 10, 5)
+	set.real, set.boot = set.real.Add(time.Minute), set.boot+time.Minute
+	look(set, 10, 5)
+	look(at(12), 12, 10)
+	look(at(13), 12, 10)
 	c.BootID = "two"
-	look(at(3), 3)
-	look(at(20), 3)
+	look(at(3), 3, 0)
+	look(at(20), 3, 0)
 }
 
 func TestAStrictRecord(t *testing.T) {
@@ -274,7 +294,8 @@ func TestAScanOfTheCallerCountsForOldProcessesOnly(t *testing.T) {
 		f.unit.mainPID = 10
 		f.watch.Files = []string{"plugin/**", "plugin"}
 		checker := Checker{run: t.TempDir()}
-		if err := checker.readFiles(t.Context(), f, testSource("/nowhere"), seen); err != nil || len(f.files.entries) != c.want || f.scanned == 0 {
+		scan := func() (*manifest.Snapshot, error) { return new(manifest.Snapshot), nil }
+		if err := checker.readFiles(f, testSource("/nowhere"), seen, scan); err != nil || len(f.files.entries) != c.want || f.scanned == 0 {
 			t.Errorf("%s: %+v, %v", name, f.files, err)
 		}
 	}

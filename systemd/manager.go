@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"net"
 	"path/filepath"
@@ -18,9 +17,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxReply is how much a manager may say on one connection. The properties of a service take about 40 KiB.
-const maxReply = 1 << 20
-
 // A unitState is what a manager says of a unit.
 type unitState struct {
 	load, active, sub, typ, result       string
@@ -32,6 +28,9 @@ type unitState struct {
 	dynamicUser                          bool
 	sockets                              bool // a socket starts it
 	condition                            bool // the last start failed on a condition
+	delegated                            bool // its user may move processes into its control group
+	leavings                             bool // processes of an earlier run may have outlived it
+	handsOver                            bool // its processes may say that another one is the main one
 }
 
 // A stamp is one moment on two clocks. The zero stamp is "never".
@@ -70,7 +69,11 @@ func (c *Checker) userSockets(uid uint32) []socket {
 // ask asks a manager for units. Each question takes a new connection, so there is none that could have gone stale, and
 // is asked again until the time is up: while it re-executes itself a manager does not answer.
 func (c *Checker) ask(ctx context.Context, sockets []socket, units ...string) ([]unitState, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout())
+	return c.askWithin(ctx, c.timeout(), sockets, units)
+}
+
+func (c *Checker) askWithin(ctx context.Context, limit time.Duration, sockets []socket, units []string) ([]unitState, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var errs []error
 	for try := range 3 {
@@ -102,19 +105,16 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 func (c *Checker) askAt(ctx context.Context, s socket, units []string) ([]unitState, error) {
-	conn, err := sdbus.NewConnection(func() (*dbus.Conn, error) { return c.connect(ctx, s) })
+	conn, err := c.connect(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close()
 	states := make([]unitState, len(units))
 	for i, unit := range units {
-		properties, err := conn.GetAllPropertiesContext(ctx, unit)
-		if said, ok := errors.AsType[dbus.Error](err); ok { // text of a manager's choice
-			err = fmt.Errorf("the answer is the error %.200q", said.Error())
-		}
+		properties, err := unitProperties(ctx, conn, unit)
 		if err != nil {
-			return nil, fmt.Errorf("ask for %q: %w", unit, err)
+			return nil, err
 		}
 		if states[i], err = readState(properties); err != nil {
 			return nil, fmt.Errorf("answer for %q: %w", unit, err)
@@ -123,8 +123,42 @@ func (c *Checker) askAt(ctx context.Context, s socket, units []string) ([]unitSt
 	return states, nil
 }
 
-// connect opens a connection that ends with ctx, after maxReply bytes and without ever taking a descriptor.
-func (c *Checker) connect(ctx context.Context, s socket) (*dbus.Conn, error) {
+// unitProperties asks for all that there is to know of a unit. One that does not exist has properties, too.
+func unitProperties(ctx context.Context, conn *dbus.Conn, unit string) (map[string]any, error) {
+	path := dbus.ObjectPath("/org/freedesktop/systemd1/unit/" + sdbus.PathBusEscape(unit))
+	object := conn.Object("org.freedesktop.systemd1", path)
+	done := make(chan *dbus.Call, 1)
+	object.GoWithContext(ctx, "org.freedesktop.DBus.Properties.GetAll", 0, done, "")
+	var call *dbus.Call
+	// On its private socket systemd does not see a question that arrives together with the end of the authentication, until
+	// there is something more to read.
+	for wait := 5 * time.Millisecond; call == nil; wait *= 2 {
+		select {
+		case call = <-done:
+		case <-time.After(wait):
+			object.GoWithContext(ctx, "org.freedesktop.DBus.Peer.Ping", dbus.FlagNoReplyExpected, nil)
+		}
+	}
+	if said, ok := errors.AsType[dbus.Error](call.Err); ok { // text of a manager's choice
+		return nil, fmt.Errorf("ask for %q: the answer is the error %.200q", unit, said.Error())
+	}
+	if call.Err != nil {
+		return nil, fmt.Errorf("ask for %q: %w", unit, call.Err)
+	}
+	if len(call.Body) == 1 {
+		if answer, ok := call.Body[0].(map[string]dbus.Variant); ok {
+			properties := make(map[string]any, len(answer))
+			for name, value := range answer {
+				properties[name] = value.Value()
+			}
+			return properties, nil
+		}
+	}
+	return nil, fmt.Errorf("ask for %q: the answer has no properties", unit)
+}
+
+// connect opens a connection that ends with ctx and never takes a descriptor. A wire guards it.
+func (c *Checker) connect(ctx context.Context, s socket) (conn *dbus.Conn, err error) {
 	dial := dialManager
 	if c.dial != nil {
 		dial = c.dial
@@ -133,12 +167,20 @@ func (c *Checker) connect(ctx context.Context, s socket) (*dbus.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer func() { // the authentication is what the library does before the wire begins to look
+		if r := recover(); r != nil {
+			conn, err = nil, fmt.Errorf("its greeting ends with %.100q", fmt.Sprint(r))
+		}
+		if err != nil {
+			raw.Close()
+		}
+	}()
 	if deadline, ok := ctx.Deadline(); ok {
 		raw.SetDeadline(deadline)
 	}
-	conn, err := dbus.NewConn(&bounded{ReadWriteCloser: raw, left: maxReply}, dbus.WithContext(ctx))
+	conn, err = dbus.NewConn(newWire(raw), dbus.WithContext(ctx))
 	if err != nil {
-		return nil, errors.Join(err, raw.Close())
+		return nil, err
 	}
 	err = conn.Auth([]dbus.Auth{dbus.AuthExternal(strconv.Itoa(unix.Getuid()))})
 	if err == nil && s.hello {
@@ -191,21 +233,6 @@ func peerOf(conn *net.UnixConn) (*unix.Ucred, error) {
 	return peer, errors.Join(err, failed)
 }
 
-// bounded ends a connection on which too much was said.
-type bounded struct {
-	io.ReadWriteCloser
-	left int
-}
-
-func (b *bounded) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, fmt.Errorf("it said more than %d bytes", maxReply)
-	}
-	n, err := b.ReadWriteCloser.Read(p[:min(len(p), b.left)])
-	b.left -= n
-	return n, err
-}
-
 // readState takes what it needs from the properties of a service. A property that is missing or of another type than
 // systemd gives it makes the whole answer worthless.
 func readState(properties map[string]any) (unitState, error) {
@@ -231,6 +258,9 @@ func readState(properties map[string]any) (unitState, error) {
 		u.mainStart = p.stamp("ExecMainStartTimestamp")
 		u.runtimeDirs = get[[]string](&p, "RuntimeDirectory")
 		u.dynamicUser = get[bool](&p, "DynamicUser")
+		u.delegated = p.but("Delegate", false)
+		u.leavings = p.but("KillMode", "control-group") && p.but("KillMode", "mixed") || p.but("SendSIGKILL", true)
+		u.handsOver = p.but("NotifyAccess", "none") || u.typ == "forking"
 	}
 	if n := len(u.invocation); p.err == nil && n != 0 && n != 32 {
 		p.err = fmt.Errorf("InvocationID has %d hex digits", n)
@@ -254,6 +284,9 @@ func get[T any](p *reader, name string) (value T) {
 	}
 	return value
 }
+
+// but reports whether a property is something else than the usual, or not known.
+func (p *reader) but(name string, usual any) bool { return p.properties[name] != usual }
 
 // word reads one of the words in which systemd names states. It ends up in sentences, so nothing else may.
 func (p *reader) word(name string) string {

@@ -2,7 +2,6 @@ package systemd
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,8 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // A process is what the kernel says of one.
@@ -23,16 +20,21 @@ type process struct {
 	uid         uint32 // real
 	ticks       uint64 // start, in hundredths of a second since boot: with pid and boot the identity of the process
 	forked      bool   // runs no program of its own: its memory is older than its start
-	image       string // differs after each execve; empty where the kernel does not let us know
+	image       string // differs after an execve, unless the process sees to it; empty where the kernel does not let us know
+	lineage     []int  // of a forked one: the processes that it descends from, as far as they are alive
 	dead        bool   // a zombie, which holds nothing
+	thread      int    // besides the first one, if any: it may have ended
 	groups      []string
 }
 
 // start is how long after boot the process began. User space counts in hundredths on every Linux.
 func (p *process) start() time.Duration { return time.Duration(p.ticks) * (time.Second / 100) }
 
-// processes lists the live processes whose control group is one that belongs selects. It goes by /proc and not by
-// cgroup.procs: one place, whatever the hierarchies are mounted on.
+// errOdd is of a process that does not let itself be looked at, as one whose control group has a longer name than fits.
+var errOdd = errors.New("it cannot be looked at")
+
+// processes lists the live processes whose control group is one that belongs selects, by their first thread. One that
+// cannot be looked at is left out: whether it belongs is for the control groups to say.
 func processes(ctx context.Context, proc string, belongs func(group string) bool) ([]process, error) {
 	dir, err := os.Open(proc)
 	if err != nil {
@@ -55,25 +57,28 @@ func processes(ctx context.Context, proc string, belongs func(group string) bool
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		switch p, err := readProcess(proc, pid, belongs); {
-		case gone(err):
-		case err != nil:
-			return nil, err
-		case p != nil:
+		if p, err := readProcess(proc, pid, belongs); err == nil && p != nil {
 			found = append(found, *p)
 		}
 	}
-	slices.SortFunc(found, func(a, b process) int { return cmp.Or(cmp.Compare(a.ticks, b.ticks), cmp.Compare(a.pid, b.pid)) })
 	return found, nil
 }
 
-func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) }
-
-// readProcess returns nil for a process in no group that belongs selects, and for a dead one.
+// readProcess returns nil for a process in no group that belongs selects, and for a dead one. Errors are gone or errOdd.
 func readProcess(proc string, pid int, belongs func(group string) bool) (*process, error) {
-	dir := filepath.Join(proc, strconv.Itoa(pid))
+	p, err := readProcessIn(filepath.Join(proc, strconv.Itoa(pid)), belongs)
+	if p != nil {
+		p.pid = pid
+	}
+	if err != nil && !gone(err) {
+		return nil, fmt.Errorf("process %d: %w: %w", pid, errOdd, err)
+	}
+	return p, err
+}
+
+func readProcessIn(dir string, belongs func(group string) bool) (*process, error) {
 	groups, err := os.ReadFile(filepath.Join(dir, "cgroup"))
-	if err != nil {
+	if err != nil && (belongs != nil || gone(err)) {
 		return nil, err
 	}
 	paths := groupPaths(groups)
@@ -99,11 +104,62 @@ func readProcess(proc string, pid int, belongs func(group string) bool) (*proces
 	if p.dead {
 		return nil, nil
 	}
-	p.pid, p.groups = pid, paths
-	if p.uid, err = parseUID(status); err != nil {
-		return nil, fmt.Errorf("%s/status: %w", dir, err)
+	p.groups = paths
+	uid, err := statusNumber(status, "Uid:")
+	if err != nil {
+		return nil, err
 	}
+	p.uid = uint32(uid)
 	return p, nil
+}
+
+// readThread returns the process of a thread that is in a group which belongs selects, or nil.
+func readThread(proc string, thread int, belongs func(group string) bool) (*process, error) {
+	dir := filepath.Join(proc, strconv.Itoa(thread))
+	status, err := os.ReadFile(filepath.Join(dir, "status"))
+	if gone(err) {
+		return nil, err
+	}
+	pid := 0
+	if err == nil {
+		pid, err = statusNumber(status, "Tgid:")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("thread %d: %w: %w", thread, errOdd, err)
+	}
+	if pid == thread {
+		return readProcess(proc, pid, belongs)
+	}
+	groups, err := os.ReadFile(filepath.Join(dir, "cgroup"))
+	if err != nil && !gone(err) {
+		err = fmt.Errorf("thread %d: %w: %w", thread, errOdd, err)
+	}
+	paths := groupPaths(groups)
+	if err != nil || !slices.ContainsFunc(paths, belongs) {
+		return nil, err
+	}
+	p, err := readProcess(proc, pid, nil)
+	if p != nil {
+		p.groups, p.thread = append(p.groups, paths...), thread
+	}
+	return p, err
+}
+
+// lineage lists the living processes that p descends from, nearest first. An orphan's parent is the nearest living
+// ancestor that takes in orphans, so each of them is one.
+func lineage(proc string, p *process) (pids []int) {
+	for range 128 {
+		if p.parent <= 1 {
+			break
+		}
+		parent, err := readStat(filepath.Join(proc, strconv.Itoa(p.parent)))
+		if err != nil || parent.ticks > p.ticks { // it has ended, and another one has its number
+			break
+		}
+		pids = append(pids, p.parent)
+		p = parent
+	}
+	return pids
 }
 
 func readStat(dir string) (*process, error) {
@@ -153,16 +209,16 @@ func parseStat(stat []byte) (*process, error) {
 	return p, nil
 }
 
-func parseUID(status []byte) (uint32, error) {
+// statusNumber reads the first number of a line of /proc/PID/status.
+func statusNumber(status []byte, name string) (int, error) {
 	for line := range bytes.Lines(status) {
-		if ids, ok := bytes.CutPrefix(line, []byte("Uid:")); ok {
-			if fields := bytes.Fields(ids); len(fields) == 4 {
-				uid, err := strconv.ParseUint(string(fields[0]), 10, 32)
-				return uint32(uid), err
+		if numbers, ok := bytes.CutPrefix(line, []byte(name)); ok {
+			if fields := bytes.Fields(numbers); len(fields) > 0 {
+				return strconv.Atoi(string(fields[0]))
 			}
 		}
 	}
-	return 0, errors.New("no user")
+	return 0, fmt.Errorf("its status has no %s", name)
 }
 
 // groupPaths are the control groups in which systemd places units: of the unified hierarchy, and of systemd's own one

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -301,6 +302,61 @@ var realCases = []struct {
 		b.awaitOther(first.PID)
 		b.want(Unknown, ByClocks, "older than the main process")
 	}},
+	// What holds the old files forks and ends all the time, next to a main process that is new.
+	{"hopper", "[Service]\nType=notify\nNotifyAccess=all\nExecStart=/bin/bash /srv/hopper.sh\n", func(b *bench) {
+		b.start()
+		first := b.want(Loaded, ByClocks, "")
+		b.pass()
+		b.write("index.js", "other")
+		b.pass()
+		b.ctl("kill", "--kill-who=main", "-s", "USR1", b.Unit)
+		b.awaitOther(first.PID)
+		for range 5 {
+			b.Dir = b.TempDir()
+			if p := b.check(); p.Verdict != Unknown || p.Fault {
+				b.Fatalf("%+v", p)
+			}
+		}
+		b.ctl("stop", b.Unit)
+	}},
+	// A process that holds the old files forks one, and that is put into the unit, as the unit's user may.
+	{"delegated", "[Service]\nExecStart=/bin/sleep infinity\nUser=1234\nDelegate=yes\n", func(b *bench) {
+		b.do("systemd-run", "--uid=1234", "--unit=outside", "bash", "-c",
+			waitFor("/run/outside.go")+"; (while :; do sleep 1000; done) & wait")
+		b.pass()
+		b.write("index.js", "other")
+		b.pass()
+		b.start()
+		b.want(Loaded, ByClocks, "")
+		b.do("touch", "/run/outside.go")
+		outside := b.do("systemctl", "show", "-p", "MainPID", "--value", "outside.service")
+		child := ""
+		b.until("there is a child", func() bool {
+			data, err := os.ReadFile("/proc/" + outside + "/task/" + outside + "/children")
+			b.must(err)
+			child = strings.TrimSpace(string(data))
+			pid, err := strconv.Atoi(child)
+			if err != nil { // it has one for each pause, or none
+				return false
+			}
+			p, err := readProcess("/proc", pid, nil)
+			return err == nil && p != nil && p.forked && b.sleeps(pid)
+		})
+		b.do("setpriv", "--reuid=1234", "--regid=1234", "--clear-groups", "busctl", "call", "org.freedesktop.systemd1", "/org/freedesktop/systemd1",
+			"org.freedesktop.systemd1.Manager", "AttachProcessesToUnit", "ssau", b.Unit, "", "1", child)
+		b.want(Unknown, BySnapshot, "process "+child+" in it began when")
+		b.Dir = b.TempDir()
+		b.want(Unknown, ByClocks, "process "+child+" can have read")
+	}},
+	{"hardened", "[Service]\nExecStart=/bin/sleep infinity\nProtectSystem=strict\nProtectHome=read-only\nPrivateTmp=yes\nPrivateDevices=yes\n" +
+		"ProtectKernelTunables=yes\nProtectControlGroups=yes\nReadWritePaths=/srv/hardened/plugin/lib\nInaccessiblePaths=/root\n", func(b *bench) {
+		b.start()
+		b.want(Loaded, ByClocks, "")
+	}},
+	{"elsewhere", "[Service]\nExecStart=/bin/sleep infinity\nBindPaths=/srv/elsewhere:/srv/elsewhere/plugin/lib\n", func(b *bench) {
+		b.start()
+		b.want(Unknown, "", `sees something else at "/srv/elsewhere/plugin/lib"`)
+	}},
 	{"socket", simple, func(b *bench) {
 		b.unit("socket.socket", "[Socket]\nListenStream=/run/never\n")
 		b.ctl("start", "socket.socket")
@@ -481,6 +537,20 @@ systemd-notify --ready
 while :; do sleep 0.05; done
 `
 
+// hopperScript leaves on USR1 a process that is always another one, and gives its place to a new program.
+const hopperScript = `
+hop() { hop & exit; }
+trap 'hop & sleep infinity & systemd-notify MAINPID=$!; exit' USR1
+systemd-notify --ready
+while :; do sleep 0.05; done
+`
+
+// sleeps reports whether a process has a child.
+func (b *bench) sleeps(pid int) bool {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	return err == nil && len(data) > 0
+}
+
 // awaitOne waits until one process is left in the unit, and that not the old one.
 func (b *bench) awaitOne(old int) {
 	b.Helper()
@@ -504,6 +574,9 @@ func TestVerdictsAgainstTheRealManager(t *testing.T) {
 	}
 	(&bench{T: t}).do("useradd", "--uid", fmt.Sprint(agent), "agent")
 	if err := os.WriteFile("/srv/handover.sh", []byte(handoverScript), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("/srv/hopper.sh", []byte(hopperScript), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	benches := make(map[string]*bench)

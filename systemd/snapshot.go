@@ -40,21 +40,24 @@ type memory struct {
 }
 
 type known struct {
-	PID   int    `json:"pid"`
-	Ticks uint64 `json:"ticks"`
-	Image string `json:"image,omitempty"`
+	PID    int    `json:"pid"`
+	Ticks  uint64 `json:"ticks"`
+	Image  string `json:"image,omitempty"`
+	Forked bool   `json:"forked,omitempty"`
 }
 
+// knows reports whether p was there and, as far as can be told, has not executed anything since. An image is what the
+// process lets be seen: another one says that it did, the same one says nothing.
 func (m *memory) knows(p *process) bool {
 	return slices.ContainsFunc(m.Known, func(k known) bool {
-		return k.PID == p.pid && k.Ticks == p.ticks && (k.Image == p.image || k.Image == "" || p.image == "")
+		return k.PID == p.pid && k.Ticks == p.ticks && k.Forked == p.forked && (k.Image == p.image || k.Image == "" || p.image == "")
 	})
 }
 
 func newKnown(processes []process) []known {
 	all := make([]known, 0, len(processes))
 	for _, p := range processes {
-		all = append(all, known{p.pid, p.ticks, p.image})
+		all = append(all, known{p.pid, p.ticks, p.image, p.forked})
 	}
 	return all
 }
@@ -130,31 +133,40 @@ func (c *Checker) remember(w Watch, m *memory) error {
 	return c.Disk.WriteSealed(name, data, 0o600)
 }
 
-// steady keeps since when, counted from boot, the wall clock was seen to run as it does now. What started after that
-// started under the same clock, even if it was set before.
-func (c *Checker) steady(now clock) (time.Duration, error) {
+// steadiness is what was seen of the wall clock, by the clock that counts from boot.
+type steadiness struct {
+	since time.Duration // it was seen to run as it does now. What started later did so under the same clock
+	other time.Duration // it was seen to run otherwise. For what started before, stamps that agree with now prove nothing; 0: never
+}
+
+// steady keeps what was seen of the wall clock at looks of this boot. The first one sees nothing but how it runs.
+func (c *Checker) steady(now clock) (steadiness, error) {
 	type seen struct {
 		BootID string        `json:"boot_id"`
 		Since  time.Duration `json:"since"`
 		Zero   time.Time     `json:"zero"` // of the clock that counts from boot
+		Other  time.Duration `json:"other,omitempty"`
 	}
 	name := filepath.Join(c.Dir, "clock.json")
 	var last seen
+	next := seen{BootID: c.BootID, Since: now.boot, Zero: now.at(0)}
 	data, err := durable.ReadSealed(name)
-	if err == nil && json.Unmarshal(data, &last) == nil && last.BootID == c.BootID && last.Since <= now.boot &&
-		now.setSince(last.Zero, 0) == 0 {
-		return last.Since, nil
+	if err == nil && json.Unmarshal(data, &last) == nil && last.BootID == c.BootID && last.Since <= now.boot {
+		if now.setSince(last.Zero, 0) == 0 {
+			return steadiness{last.Since, last.Other}, nil
+		}
+		next.Other = last.Since
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, durable.ErrCorrupt) {
-		return 0, err
+		return steadiness{}, err
 	}
-	if data, err = json.Marshal(seen{c.BootID, now.boot, now.at(0)}); err != nil {
-		return 0, err
+	if data, err = json.Marshal(next); err != nil {
+		return steadiness{}, err
 	}
 	if err := c.Disk.MkdirAll(c.Dir, 0o700); err != nil {
-		return 0, err
+		return steadiness{}, err
 	}
-	return now.boot, c.Disk.WriteSealed(name, data, 0o600)
+	return steadiness{next.Since, next.Other}, c.Disk.WriteSealed(name, data, 0o600)
 }
 
 // bootIDOf reads the identity of this boot.

@@ -249,6 +249,10 @@ func TestOutcomes(t *testing.T) {
 			"killed by SIGSEGV", false},
 		"a timeout": {map[string]string{"MONITOR_SERVICE_RESULT": "timeout", "MONITOR_EXIT_CODE": "exited", "MONITOR_EXIT_STATUS": "2"},
 			"it was not done in time", false},
+		"a program that is not there": {map[string]string{"MONITOR_SERVICE_RESULT": "exit-code", "MONITOR_EXIT_CODE": "exited", "MONITOR_EXIT_STATUS": "203"},
+			"its program could not be started (exit code 203); the journal says why", false},
+		"a run that did not begin": {map[string]string{"MONITOR_SERVICE_RESULT": "success", "MONITOR_EXIT_CODE": "exited", "MONITOR_EXIT_STATUS": "0"},
+			"it could not be started; the journal says why", false},
 	} {
 		c.env["MONITOR_UNIT"] = "a.service"
 		o, ok := MonitoredOutcome("a.service", func(name string) string { return c.env[name] })

@@ -2,6 +2,7 @@ package systemd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/godbus/dbus/v5"
+	"golang.org/x/sys/unix"
 
 	"gatehouse/internal/systemdtest"
 )
@@ -89,10 +91,53 @@ var userCases = []struct {
 	}},
 	{"u-worker", "[Service]\nExecStart=/bin/bash -c '(while :; do sleep 1000; done) & wait'\n", func(b *bench) {
 		b.start()
+		// A user may put a process into a unit that anything else of his was forked from, since his manager began.
+		if p := b.want(Unknown, ByClocks, "was forked and runs no program of its own"); p.Fix != "systemctl restart user@1234.service" {
+			b.Errorf("%+v", p)
+		}
+	}},
+	{"u-mounts", "[Service]\nExecStart=unshare -r -m sh -c 'mount --bind /srv/u-mounts /srv/u-mounts/plugin/lib && exec sleep infinity'\n", func(b *bench) {
+		b.start()
+		b.until("it has mounts of its own", func() bool {
+			p := b.check()
+			return p.Verdict == Unknown && strings.Contains(p.Reason, `sees something else at "/srv/u-mounts/plugin/lib"`)
+		})
+	}},
+	// A process in control groups with names too long for /proc is nobody's business where it does not belong to the unit.
+	{"u-odd", simple, func(b *bench) {
+		b.start()
 		b.want(Loaded, ByClocks, "")
-		b.pass()
-		b.write("index.js", "other")
-		b.want(Stale, BySnapshot, "")
+		deep := func(below string) (undo func()) {
+			b.Helper()
+			sleeper := b.as("sleep", "1000")
+			b.must(sleeper.Start())
+			at, err := unix.Open("/sys/fs/cgroup/user.slice/user-1234.slice/user@1234.service/"+below, unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+			b.must(err)
+			name, way := strings.Repeat("x", 250), []int{at}
+			for range 18 {
+				b.must(unix.Mkdirat(at, name, 0o755))
+				at, err = unix.Openat(at, name, unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+				b.must(err)
+				way = append(way, at)
+			}
+			procs, err := unix.Openat(at, "cgroup.procs", unix.O_WRONLY|unix.O_CLOEXEC, 0)
+			b.must(err)
+			_, err = unix.Write(procs, []byte(strconv.Itoa(sleeper.Process.Pid)))
+			b.must(errors.Join(err, unix.Close(procs)))
+			return func() {
+				sleeper.Process.Kill()
+				sleeper.Wait()
+				for i := len(way) - 2; i >= 0; i-- {
+					b.until("the group is empty", func() bool { return unix.Unlinkat(way[i], name, unix.AT_REMOVEDIR) == nil })
+				}
+				for _, fd := range way {
+					unix.Close(fd)
+				}
+			}
+		}
+		undo := deep(".")
+		b.want(Loaded, BySnapshot, "")
+		undo()
 	}},
 	{"u-record", "[Service]\nExecStart=/bin/sleep infinity\n", func(b *bench) {
 		b.start()

@@ -144,12 +144,15 @@ func newer(by string) string {
 // processes asks about every service that holds files of a gate in its memory.
 func (s *site) processes(ctx context.Context, g reconcile.Gate, seen *manifest.Snapshot) []reconcile.Process {
 	i := slices.IndexFunc(s.config.Gates, func(c config.Gate) bool { return c.Name == g.Name })
-	var list []reconcile.Process
+	var watches []systemd.Watch
 	for _, by := range s.config.Gates[i].LoadedBy {
-		p := s.checker.Check(ctx, systemd.Watch{
+		watches = append(watches, systemd.Watch{
 			Gate: g.Name, Unit: by.Unit, User: by.Scope == config.ScopeUser, UID: g.Source.Owner,
 			UserName: s.config.Gates[i].User, Files: by.Files,
-		}, g.Source, seen)
+		})
+	}
+	var list []reconcile.Process
+	for _, p := range s.checker.CheckAll(ctx, watches, g.Source, seen) {
 		r := reconcile.Process{
 			Unit: p.Unit, Scope: p.Scope, Verdict: reconcile.Verdict(p.Verdict), Reason: p.Reason, Evidence: p.Evidence,
 			Since: p.Since, Invocation: p.InvocationID, PID: p.PID, Run: p.Run, Newest: p.Newest, Fix: p.Fix, Fault: p.Fault,
