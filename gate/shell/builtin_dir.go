@@ -108,7 +108,7 @@ func (w *walker) moved(from *places, target Word, st *state) *places {
 	for _, p := range at {
 		w.spendText(len(p.dir))
 	}
-	return newPlaces(dedupe(at), unsure)
+	return w.newPlaces(dedupe(at), unsure)
 }
 
 func dedupe(at []place) []place {
@@ -157,7 +157,7 @@ func (w *walker) pushd(name string, args []Word, st state) (yes, no state) {
 			if len(q.stack) > 100 {
 				w.limit("uses pushd too often")
 			}
-			q.dir = w.moved(newPlaces([]place{p}, false), target, &st).at[0].dir
+			q.dir = w.moved(w.newPlaces([]place{p}, false), target, &st).at[0].dir
 			if w.searched(target.Text, nil, &st) {
 				q.dir = ""
 			}
@@ -167,6 +167,6 @@ func (w *walker) pushd(name string, args []Word, st state) (yes, no state) {
 	if len(at) == 0 {
 		return st.with(never), st
 	}
-	yes.dir = newPlaces(dedupe(at), st.dir.unsure)
+	yes.dir = w.newPlaces(dedupe(at), st.dir.unsure)
 	return yes, st
 }

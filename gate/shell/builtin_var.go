@@ -42,6 +42,13 @@ func (w *walker) setUnknown(name Word, array bool, st *state) {
 
 // letterOptions splits args after the options; withValue are the letters that take the next word.
 func letterOptions(args []Word, withValue string) (letters string, values map[byte]Word, rest []Word, ok bool) {
+	var seen [256]bool
+	add := func(c byte) {
+		if !seen[c] {
+			seen[c] = true
+			letters += string(rune(c))
+		}
+	}
 	for len(args) > 0 {
 		a := args[0]
 		if a.State != Exact || a.Splits {
@@ -55,7 +62,7 @@ func letterOptions(args []Word, withValue string) (letters string, values map[by
 			break
 		}
 		for i := 1; i < len(a.Text); i++ {
-			letters += a.Text[i : i+1]
+			add(a.Text[i])
 			if strings.IndexByte(withValue, a.Text[i]) < 0 {
 				continue
 			}

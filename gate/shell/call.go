@@ -4,9 +4,11 @@ import "mvdan.cc/sh/v3/syntax"
 
 // call follows a simple command: its words are expanded first, then its assignments, then its redirections, as in bash.
 func (w *walker) call(s *syntax.Stmt, call *syntax.CallExpr, c ctx, st state) (yes, no state) {
+	w.named(call.Assigns)
 	if len(call.Args) == 0 {
 		return w.assignments(s, call, c, st)
 	}
+	w.apart(call)
 	if len(call.Assigns) == 0 {
 		if words, ok := w.plainWords(call.Args); ok {
 			if len(s.Redirs) == 0 {
@@ -18,6 +20,33 @@ func (w *walker) call(s *syntax.Stmt, call *syntax.CallExpr, c ctx, st state) (y
 		}
 	}
 	return w.expandedCall(s, call, c, st)
+}
+
+// named refuses assignments to what is no name: the parser takes the command ./a=[b] for one.
+func (w *walker) named(list []*syntax.Assign) {
+	for _, a := range list {
+		if a.Name != nil && !syntax.ValidName(a.Name.Value) {
+			w.fail(Unsupported, "this word is read differently by shells; quote it, or leave the = out", w.nodeText(a))
+		}
+	}
+}
+
+// apart refuses words with nothing between them: the parser splits a`b` in backquotes within backquotes, bash does not.
+func (w *walker) apart(call *syntax.CallExpr) {
+	for i, word := range call.Args {
+		var before syntax.Pos
+		switch {
+		case i > 0:
+			before = call.Args[i-1].End()
+		case len(call.Assigns) > 0:
+			before = call.Assigns[len(call.Assigns)-1].End()
+		default:
+			continue
+		}
+		if !word.Pos().After(before) {
+			w.fail(Unsupported, "backquotes within backquotes are read differently by shells; use $(…)", w.nodeText(call))
+		}
+	}
 }
 
 // expandedCall follows a simple command in which something is expanded.
@@ -150,18 +179,18 @@ func (w *walker) inner(in *inner, env []Assign, own []Redirect, c ctx, st state)
 		c.stdin = Stdin{}
 	}
 	if in.Remote || in.UnknownDir {
-		st.dir = nowhere()
+		st.dir = w.nowhere()
 	}
 	if in.Dir != nil {
 		st.dir = w.moved(st.dir, *in.Dir, &st)
 	}
 	if in.SameShell && len(in.Argv) > 0 {
-		return w.run(in.Argv, joinTexts(in.Argv), env, nil, c, st)
+		return w.run(in.Argv, w.joined(in.Argv), env, nil, c, st)
 	}
 	st = w.environment(st, env, in)
 	switch {
 	case len(in.Argv) > 0:
-		return w.run(in.Argv, joinTexts(in.Argv), nil, nil, c, st)
+		return w.run(in.Argv, w.joined(in.Argv), nil, nil, c, st)
 	case in.Script != nil:
 		if in.Script.State != Exact || in.Script.Splits {
 			w.fail(DynamicScript, "the text that "+in.Wrapper+" runs is known only at run time; write it out", in.Script.Text)
@@ -182,6 +211,13 @@ func (w *walker) inner(in *inner, env []Assign, own []Redirect, c ctx, st state)
 	return st, st
 }
 
+// joined is the source of a command that has none but its words.
+func (w *walker) joined(argv []Word) string {
+	source := joinTexts(argv)
+	w.spendText(len(source))
+	return source
+}
+
 func (w *walker) lastSource() string {
 	if len(w.out) == 0 {
 		return ""
@@ -191,8 +227,11 @@ func (w *walker) lastSource() string {
 
 // newParams are the parameters $0 and $1 … as far as it is known which word is which.
 func newParams(zero Word, list []Word) *params {
+	if manyWords(zero) {
+		return &params{zero: Word{Text: "$0"}, open: true}
+	}
 	for i, word := range list {
-		if word.Splits {
+		if manyWords(word) {
 			return &params{zero: zero, list: list[:i:i], open: true}
 		}
 	}

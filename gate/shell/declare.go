@@ -13,6 +13,9 @@ func (w *walker) declare(s *syntax.Stmt, d *syntax.DeclClause, c ctx, st state) 
 	words[0] = exact(name)
 	bindings := make([]*binding, 1, len(d.Args)+1) // of the words that are assignments to arrays
 	for _, a := range d.Args {
+		if !a.Naked {
+			w.named([]*syntax.Assign{a})
+		}
 		var b *binding
 		switch {
 		case a.Naked && a.Value != nil:
@@ -30,6 +33,11 @@ func (w *walker) declare(s *syntax.Stmt, d *syntax.DeclClause, c ctx, st state) 
 			b = &made
 			words = append(words, Word{Text: w.nodeText(a), State: wordsState(made.array, made.isList)})
 		default:
+			if a.Value != nil && hasBrace(a.Value) {
+				if _, changed := w.braces(a.Value); changed {
+					w.fail(Unsupported, "braces here make several assignments; write them out", w.nodeText(a))
+				}
+			}
 			v := w.one(a.Value, &c, &st)
 			op := "="
 			if a.Append {
@@ -72,17 +80,17 @@ func wordsState(list []Word, known bool) State {
 
 // declFlags are the letters of the options.
 func declFlags(words []Word) string {
-	letters := ""
+	var letters strings.Builder
 	for _, word := range words {
 		if len(word.Text) > 1 && (word.Text[0] == '-' || word.Text[0] == '+') {
 			if word.Text[0] == '-' {
-				letters += word.Text[1:]
+				letters.WriteString(word.Text[1:])
 			}
 			continue
 		}
 		break
 	}
-	return letters
+	return letters.String()
 }
 
 // declareWords binds what the words of a declaration say. bindings are those of the words that assign arrays; nil: none.

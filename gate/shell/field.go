@@ -156,8 +156,9 @@ func (e *expander) single() Word {
 	out := Word{Text: string(e.text), State: e.state, Splits: e.many}
 	switch {
 	case e.state == Unknown:
+		out.Splits = out.Splits || e.globs
 	case e.alts != nil && e.globs:
-		out.State = Unknown
+		out.State, out.Splits = Unknown, true
 	case e.alts != nil:
 		out.Values = e.alts
 		return out.settled()

@@ -17,6 +17,10 @@ func guardText(text string, d dialect) *Error {
 				Source: excerpt(text, i)}
 		}
 	}
+	if backslashes := len(text) - len(strings.TrimRight(text, "\\")); backslashes%2 == 1 {
+		return &Error{Kind: Unsupported, Message: "a backslash at the very end is read differently by shells; take it out",
+			Source: excerpt(text, len(text)-1)}
+	}
 	switch d {
 	case posix, korn:
 		if i := strings.Index(text, "$'"); i >= 0 {

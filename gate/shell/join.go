@@ -22,7 +22,7 @@ func (w *walker) join(a, b state) state {
 		out.ifs = ifsUnknown
 	}
 	if a.dir != b.dir {
-		out.dir = joinPlaces(a.dir, b.dir)
+		out.dir = w.joinPlaces(a.dir, b.dir)
 	}
 	if a.args != b.args {
 		out.args = nil
@@ -49,7 +49,7 @@ func survivor(alive, lost state) state {
 	return alive
 }
 
-func joinPlaces(a, b *places) *places {
+func (w *walker) joinPlaces(a, b *places) *places {
 	var room [4]place
 	at := append(room[:0], a.at...)
 	for _, p := range b.at {
@@ -57,7 +57,7 @@ func joinPlaces(a, b *places) *places {
 			at = append(at, p)
 		}
 	}
-	return newPlaces(at, a.unsure || b.unsure)
+	return w.newPlaces(at, a.unsure || b.unsure)
 }
 
 func joinFuncs(w *walker, a, b *function) *function {

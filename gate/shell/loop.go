@@ -211,7 +211,7 @@ func (w *walker) repeat(c ctx, st state, name *string, pass func(state) (state, 
 			w.out, w.wordCount, w.pipes, w.exits = w.out[:outs], words, pipes, exits
 			last = again
 			if moved {
-				st.dir = widenPlaces(from.dir, again.dir)
+				st.dir = w.widenPlaces(from.dir, again.dir)
 			}
 			if grown {
 				st.funcs = joinFuncs(w, from.funcs, again.funcs)
@@ -262,8 +262,8 @@ func (b *binding) widen() {
 }
 
 // widenPlaces is where a loop may be at the beginning of some pass.
-func widenPlaces(a, b *places) *places {
-	out := newPlaces(a.at, true)
+func (w *walker) widenPlaces(a, b *places) *places {
+	out := w.newPlaces(a.at, true)
 	if slices.EqualFunc(a.at, b.at, samePlace) && a.unsure == b.unsure {
 		return a
 	}

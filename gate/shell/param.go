@@ -312,6 +312,9 @@ func (e *expander) defaults(p *syntax.ParamExp, q *parameter, source string, quo
 					b.val = mergeWords(q.val, other, source)
 				}
 				b.unset = no
+				if missing == perhaps && e.st.find(e.w, q.name) == nil {
+					b.export = perhaps // if it was not there before, it is not exported
+				}
 			}
 			e.st.bind(e.w, b)
 		}

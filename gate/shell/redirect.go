@@ -148,6 +148,9 @@ func (w *walker) heredoc(r *syntax.Redirect, c *ctx, st *state) (delimiter, body
 	if r.Op == syntax.DashHdoc {
 		parts = untab(parts)
 	}
+	if lit, ok := first[*syntax.Lit](parts); ok && quoted && len(parts) == 1 {
+		return delimiter, exact(lit.Value)
+	}
 	if quoted {
 		var text strings.Builder
 		for _, part := range parts {

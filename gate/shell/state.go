@@ -194,10 +194,15 @@ type places struct {
 const maxPlaces = 12
 
 // nowhere is the place that nobody knows.
-func nowhere() *places { return newPlaces([]place{{}}, false) }
+func (w *walker) nowhere() *places { return w.newPlaces([]place{{}}, false) }
 
-func newPlaces(at []place, unsure bool) *places {
-	p := &places{unsure: unsure}
+func (w *walker) newPlaces(at []place, unsure bool) *places {
+	if len(w.places) == 0 {
+		w.places = make([]places, 8)
+	}
+	p := &w.places[0]
+	w.places = w.places[1:]
+	*p = places{unsure: unsure}
 	p.at = append(p.room[:0], at[:min(len(at), maxPlaces)]...)
 	p.dir.Unsure = unsure
 	if len(at) > maxPlaces {

@@ -9,7 +9,7 @@ import (
 // tildes adds a literal that begins a word and has tildes that may stand for directories.
 func (e *expander) tildes(s string, whole bool) {
 	prefix := 0 // s[:prefix] is NAME= if the word looks like an assignment
-	if i := strings.IndexByte(s, '='); i > 0 && syntax.ValidName(s[:i]) && e.w.dialect == bash {
+	if i := strings.IndexByte(s, '='); i > 0 && syntax.ValidName(s[:i]) && e.w.dialect == bash && !e.braced {
 		prefix = i + 1
 	}
 	for from := 0; from < len(s); {

@@ -1,6 +1,10 @@
 package shell
 
-import "mvdan.cc/sh/v3/syntax"
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
 
 // between is the text from one place to another.
 func (w *walker) between(from, to syntax.Pos) string {
@@ -285,6 +289,16 @@ func (w *walker) coproc(t *syntax.CoprocClause, c ctx, st state) (yes, no state)
 		}
 		name = n.Text
 		words = append(words, n)
+	}
+	if call, ok := t.Stmt.Cmd.(*syntax.CallExpr); ok { // what is an assignment here, the parser does not see as bash does
+		assigns := len(call.Assigns) > 0
+		if len(call.Args) > 0 {
+			lit, ok := first[*syntax.Lit](call.Args[0].Parts)
+			assigns = assigns || ok && strings.IndexByte(lit.Value, '=') > 0
+		}
+		if assigns {
+			w.fail(Unsupported, "an assignment before the command of a coprocess is not followed; write env before it", w.nodeText(t))
+		}
 	}
 	mark := len(w.out)
 	w.emit(Command{Words: words, Source: w.nodeText(t)}, c, &st, nil)

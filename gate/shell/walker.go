@@ -27,6 +27,8 @@ type walker struct {
 	cells  *cell      // room for what expansions point to, not in use
 	exps   *expander  // likewise
 	start  places     // where the shell is at the beginning
+	places []places   // room for others
+	some   []places   // likewise, to begin with
 	at     [1]place
 
 	input, text, passes, work int // what is left of the limits
@@ -94,10 +96,13 @@ func (w *walker) reset(o Options) {
 	if w.buffer == nil {
 		w.buffer = make([]Word, 128)
 	}
+	if w.some == nil {
+		w.some = make([]places, 8)
+	}
 	*w = walker{
 		parser: w.parser, source: w.source, o: o, input: o.Limits.Input, text: o.Limits.Text, passes: o.Limits.Passes, work: maxWork,
 		out: w.out[:0], stack: w.stack[:0], frames: w.frames[:0], active: w.active[:0], cells: w.cells, exps: w.exps,
-		buffer: w.buffer, words: w.buffer,
+		buffer: w.buffer, words: w.buffer, some: w.some, places: w.some,
 	}
 }
 

@@ -63,14 +63,22 @@ func (w *walker) expandWord(word *syntax.Word, c *ctx, st *state) {
 	defer w.freeExpander(e)
 	e.splitting = true
 	if hasBrace(word) {
-		fields := w.braces(word)
+		fields, changed := w.braces(word)
 		if w.dialect == posix && len(fields) > 1 { // dash has no braces, bash has them as sh, too
 			e.unknown(w.nodeText(word), true)
 			e.flush()
 			return
 		}
 		for _, parts := range fields {
+			name, dollar := braceGlues(parts)
+			if dollar {
+				w.fail(Unsupported, "a $ that braces put before something else is not followed; write the words out", w.nodeText(word))
+			}
+			e.braced = changed
 			e.word(parts)
+			if name {
+				e.unknown("", true)
+			}
 			e.flush()
 		}
 		return
@@ -118,6 +126,7 @@ type expander struct {
 
 	splitting bool // unquoted values are split, and globs are globs
 	assigned  bool // a tilde is expanded after each colon, too
+	braced    bool // braces made the word, which is no assignment then
 	inPattern bool // extended globs are always on: [[ x == @(a|b) ]]
 
 	text    []byte

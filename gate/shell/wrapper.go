@@ -90,6 +90,17 @@ func (i *inner) tail() {
 	}
 }
 
+// maxMade bounds the bytes, and maxInners the commands, that one wrapper makes of its words by repeating some of them.
+const (
+	maxMade   = 1 << 20
+	maxInners = 30
+)
+
+func (in invocation) tooMuch() *Error {
+	return &Error{Kind: Limit, Message: in.name + " is told to run too much; split the line, or put it into a script file",
+		Source: excerpt(joinTexts(in.argv[:min(len(in.argv), 8)]), 0)}
+}
+
 func (in invocation) refuse(message string) *Error {
 	return &Error{Kind: Unsupported, Message: message, Source: joinTexts(in.argv)}
 }

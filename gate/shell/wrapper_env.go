@@ -10,7 +10,12 @@ func (in invocation) env() ([]inner, *Error) {
 			"list-signal-handling debug split-string: help version",
 	})
 	as := inner{}
-	clear := func() { as.Env = append(as.Env, Assign{Name: "*", Unset: true}) }
+	clear := func() {
+		if n := len(as.Env); n == 0 || as.Env[n-1].Name != "*" {
+			as.Env = append(as.Env, Assign{Name: "*", Unset: true})
+		}
+	}
+	splits := 0
 	for {
 		opt, ok, err := s.option()
 		if err != nil {
@@ -41,6 +46,9 @@ func (in invocation) env() ([]inner, *Error) {
 			words, err := in.splitEnv(text)
 			if err != nil {
 				return nil, err
+			}
+			if splits++; splits > maxInners {
+				return nil, in.tooMuch()
 			}
 			s.argv = append(append([]Word{in.argv[0]}, words...), s.argv[s.next:]...)
 			s.next = 1

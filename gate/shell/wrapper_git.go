@@ -41,7 +41,9 @@ func (in invocation) git() ([]inner, *Error) {
 		if err != nil {
 			return nil, err
 		}
-		inners = append(inners, more...)
+		if inners = append(inners, more...); len(inners) > maxInners {
+			return nil, in.tooMuch()
+		}
 	}
 	if len(rest) == 0 {
 		return inners, nil

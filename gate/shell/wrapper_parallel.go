@@ -73,6 +73,9 @@ func (in invocation) parallel() ([]inner, *Error) {
 		if !strings.Contains(text.Text, placeholder) {
 			text.Text += " " + placeholder
 		}
+		if len(values)*len(text.Text) > maxMade {
+			return nil, in.tooMuch()
+		}
 		var inners []inner
 		for _, v := range values {
 			one := as
@@ -160,19 +163,21 @@ func unknownValues(text Word, placeholder string) Word {
 // quoted is the text of a command whose words a shell will read as they are.
 func quoted(words []Word) Word {
 	all := Word{State: Exact}
+	var text strings.Builder
 	for i, w := range words {
 		if i > 0 {
-			all.Text += " "
+			text.WriteByte(' ')
 		}
 		if w.State != Exact || w.Splits {
 			all.State = Unknown
 		}
 		if strings.Trim(w.Text, "{}") == "" {
-			all.Text += w.Text
+			text.WriteString(w.Text)
 		} else {
-			all.Text += singleQuoted(w.Text)
+			text.WriteString(singleQuoted(w.Text))
 		}
 	}
+	all.Text = text.String()
 	return all
 }
 

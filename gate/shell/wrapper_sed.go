@@ -28,14 +28,14 @@ func (in invocation) sed() ([]inner, *Error) {
 	if rest := s.rest(); len(programs) == 0 && !fromFile && len(rest) > 0 {
 		programs = rest[:1]
 	}
-	text := ""
+	var text strings.Builder
 	for _, w := range programs {
 		if w.State != Exact || w.Splits {
 			continue // a value inside a program known only at run time is left to the caller's marks
 		}
-		text += w.Text + "\n"
+		text.WriteString(w.Text + "\n")
 	}
-	p := sedProgram{text: text}
+	p := sedProgram{text: text.String()}
 	if !p.read() || p.dynamic {
 		return nil, in.refuse("this program of sed can run commands that are not followed; write it without e")
 	}
@@ -106,6 +106,8 @@ func (p *sedProgram) address() bool {
 
 // until goes past the delimiter that ends what begins with the one at hand; in a pattern, brackets hide it.
 func (p *sedProgram) until(delimiter byte, pattern bool) bool {
+	open := false // a bracket was opened that nothing closes
+	endless := "" // the kinds of classes that nothing closes
 	for p.at++; p.at < len(p.text); p.at++ {
 		switch c := p.text[p.at]; {
 		case c == '\\':
@@ -115,7 +117,7 @@ func (p *sedProgram) until(delimiter byte, pattern bool) bool {
 			return true
 		case c == '\n' && pattern:
 			return false
-		case c == '[' && pattern:
+		case c == '[' && pattern && !open:
 			end := p.at + 1
 			if end < len(p.text) && p.text[end] == '^' {
 				end++
@@ -125,13 +127,17 @@ func (p *sedProgram) until(delimiter byte, pattern bool) bool {
 			}
 			for end < len(p.text) && p.text[end] != ']' && p.text[end] != '\n' {
 				if p.text[end] == '[' && end+1 < len(p.text) && strings.IndexByte(":.=", p.text[end+1]) >= 0 {
-					if close := strings.Index(p.text[end+2:], p.text[end+1:end+2]+"]"); close >= 0 {
-						end += 3 + close
+					if class := p.text[end+1 : end+2]; !strings.Contains(endless, class) {
+						if close := strings.Index(p.text[end+2:], class+"]"); close >= 0 {
+							end += 3 + close
+						} else {
+							endless += class
+						}
 					}
 				}
 				end++
 			}
-			if end < len(p.text) && p.text[end] == ']' {
+			if open = end >= len(p.text) || p.text[end] != ']'; !open {
 				p.at = end
 			}
 		}

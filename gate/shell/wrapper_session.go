@@ -145,21 +145,22 @@ func (in invocation) tmuxKeys(command []Word) ([]inner, *Error) {
 		}
 	}
 	text := Word{State: Exact}
+	var typed strings.Builder
 	for _, w := range s.rest() {
 		switch {
 		case w.State != Exact || w.Splits:
 			text.State = Unknown
-			text.Text += w.Text
+			typed.WriteString(w.Text)
 		case w.Text == "Enter" || w.Text == "C-m" || w.Text == "KPEnter" || w.Text == "C-j":
-			text.Text += "\n"
+			typed.WriteByte('\n')
 		case w.Text == "Space":
-			text.Text += " "
+			typed.WriteByte(' ')
 		case isKey(w.Text):
 		default:
-			text.Text += w.Text
+			typed.WriteString(w.Text)
 		}
 	}
-	if text.Text = strings.TrimSpace(text.Text); text.Text == "" {
+	if text.Text = strings.TrimSpace(typed.String()); text.Text == "" {
 		return nil, nil
 	}
 	return in.script(text, inner{Wrapper: "tmux", Background: true, UnknownDir: true})

@@ -36,7 +36,7 @@ func (in invocation) shell() ([]inner, *Error) {
 options:
 	for at < len(in.argv) {
 		w := in.argv[at]
-		if plus := w.State == Exact && !w.Splits && len(w.Text) > 1 && w.Text[0] == '+'; !plus {
+		if plus := w.State == Exact && !w.Splits && w.Text != "" && w.Text[0] == '+'; !plus {
 			dashed, err := in.scan(optionTable{short: "+"}).dashed(w)
 			if err != nil && script {
 				return nil, in.dynamicScript("write the script out")
