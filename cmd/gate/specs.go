@@ -28,9 +28,14 @@ those whose name, command or program matches; where that leaves at most five, th
 Schema of each call's arguments, in which "default" is what an argument is where nothing sets it and "x-effects" what is
 done with its value.
 
-Commands of the policy's specs/*.yaml are listed too: --policy, then $GATEHOUSE_POLICY, then ~/.config/gatehouse.`,
+Commands of the policy's specs/*.yaml are listed too: --policy, then $GATEHOUSE_POLICY, then ~/.config/gatehouse. Such a
+file is a map from a program to its spec, and docs/specs.md has all keys:
+
+  deployctl:
+    options: [{flags: [-f, --plan], effect: read}, {flags: [--force], type: bool}]
+    positionals: [{name: services, nargs: "+"}]`,
 		Example: `  gate specs
-  gate specs git_push
+  gate specs git_push          # with its arguments
   gate specs "docker*" --json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -103,6 +108,9 @@ func printSpecs(out io.Writer, schemas []spec.Schema) {
 // describe says in one line what an argument holds.
 func describe(p spec.Property) string {
 	parts := []string{p.Type}
+	if p.Also != "" {
+		parts[0] += " or " + p.Also
+	}
 	if p.Path {
 		parts = append(parts, "path")
 	}

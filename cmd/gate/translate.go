@@ -54,7 +54,8 @@ func newTranslateCommand(g *globals) *cobra.Command {
 		Short: "Show the calls that a shell line can make, without running it",
 		Long: `Translate each shell line into the calls it can make, in the order in which it makes them: one JSON object a line, with
 name, args, argv and meta. Each argument is a line of its own; without any, or with -, each line of standard input is.
-A line that is not understood as a whole is refused, with the kind of the refusal and the way to rewrite it.
+A line that is not understood as a whole is refused, with the kind of the refusal and the way to rewrite it, and the exit
+code is 1.
 
 With --effects paths become absolute, redirections and paths that are not known become arguments (redirect_to,
 overwrite_to, redirect_from, unknown_paths), and "effects" lists what is read, written, deleted, run or reached, and how
@@ -68,8 +69,8 @@ existing, by their names in cwd. Refusals are results there, and do not change t
 Commands of the policy's specs/*.yaml are known too: --policy, then $GATEHOUSE_POLICY, then ~/.config/gatehouse.`,
 		Example: `  gate translate "sudo rm -rf build && make"
   gate translate --effects --cwd /srv/app "cp a.txt /tmp; echo x > log"
-  gate translate --strict -
-  gate translate --jsonl`,
+  gate translate --strict - < lines.txt
+  echo '{"line": "rm f", "cwd": "/srv", "effects": true}' | gate translate --jsonl`,
 		RunE: func(_ *cobra.Command, args []string) error { return runTranslate(g, opts, args) },
 	}
 	flags := cmd.Flags()

@@ -50,6 +50,7 @@ type Meta struct {
 	Repeated    bool   // it may run any number of times
 	Background  bool   // the shell does not wait for it
 	Remote      bool   // it runs elsewhere: its paths are not of this machine
+	Sourced     bool   // an activation script ran before it, and may have changed what its name means
 	Depth       int
 	Wrapper     string // nearest command that runs it; "": none
 	Redirects   []Redirect

@@ -100,6 +100,7 @@ func (m Meta) MarshalJSON() ([]byte, error) {
 		Repeated    bool       `json:"repeated"`
 		Background  bool       `json:"background,omitempty"`
 		Remote      bool       `json:"remote,omitempty"`
+		Sourced     bool       `json:"sourced,omitempty"`
 		Depth       int        `json:"depth"`
 		Wrapper     *string    `json:"wrapper"`
 		Redirects   []Redirect `json:"redirects"`
@@ -107,8 +108,8 @@ func (m Meta) MarshalJSON() ([]byte, error) {
 		DynamicArgs []string   `json:"dynamic_args"`
 		SpecMatched bool       `json:"spec_matched"`
 	}{
-		m.Source, m.Index, orNull(m.Operator), pipeline, m.Conditional, m.Repeated, m.Background, m.Remote, m.Depth,
-		orNull(m.Wrapper), redirects, m.Env, dynamic, m.SpecMatched,
+		m.Source, m.Index, orNull(m.Operator), pipeline, m.Conditional, m.Repeated, m.Background, m.Remote, m.Sourced,
+		m.Depth, orNull(m.Wrapper), redirects, m.Env, dynamic, m.SpecMatched,
 	})
 }
 

@@ -54,7 +54,7 @@ func TestCallSurvivesItsJSON(t *testing.T) {
 		Args: Args{{"b", false}, {"i", -3}, {"s", "q\"\n"}, {"l", []string{}}, {"argv", []string{"1"}}},
 		Argv: []string{"x", "1"},
 		Meta: Meta{
-			Source: "x 1", Index: 3, Operator: "|", Pipeline: 2, Repeated: true, Background: true, Remote: true, Depth: 2,
+			Source: "x 1", Index: 3, Operator: "|", Pipeline: 2, Repeated: true, Background: true, Remote: true, Sourced: true, Depth: 2,
 			Wrapper: "xargs", Redirects: []Redirect{{"<", "f", &fd}}, Env: Env{{Name: "A", Value: ""}, {Name: "B", Unset: true}},
 			DynamicArgs: []string{"$X"}, SpecMatched: true,
 		},

@@ -118,8 +118,15 @@ func (t *translator) firstOptions(args call.Args) call.Args {
 func (t *translator) option(args call.Args, upper int, o *option, last int32) call.Args {
 	h := &t.p.hits[last-1]
 	switch o.kind {
-	case kindBool:
-		return put(args, upper, o.dest, !h.off)
+	case kindBool, kindAttached, kindOptional:
+		args = put(args, upper, o.dest, !h.off)
+		for ; last != 0 && !h.off; last = t.p.hits[last-1].prev {
+			h := &t.p.hits[last-1]
+			if own := &t.p.levels[h.level].n.options[h.option]; h.has && h.value != "" && own.kind != kindBool {
+				return put(args, upper, o.dest+suffixOf(own.kind), t.shown(h.value, h.word, &own.place, o.dest))
+			}
+		}
+		return args
 	case kindCount:
 		count := 0
 		for ; last != 0; last = t.p.hits[last-1].prev {
@@ -131,12 +138,6 @@ func (t *translator) option(args call.Args, upper int, o *option, last int32) ca
 			return put(args, upper, o.dest, v)
 		}
 		return put(args, upper, o.dest, h.value)
-	case kindAttached, kindOptional:
-		args = put(args, upper, o.dest, !h.off)
-		if h.has && h.value != "" {
-			args = put(args, upper, o.dest+suffixOf(o.kind), t.shown(h.value, h.word, &o.place, o.dest))
-		}
-		return args
 	case kindStr:
 		if h.off {
 			return args

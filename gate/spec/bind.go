@@ -1,6 +1,10 @@
 package spec
 
-import "slices"
+import (
+	"slices"
+
+	"gatehouse/gate/shell"
+)
 
 // A bound is a run of operands that one positional argument gets.
 type bound struct {
@@ -43,7 +47,7 @@ func (p *parser) bind(bounds []bound) []bound {
 		case '*':
 			take = max(left-need, 0)
 		}
-		if take == 0 && (o.nargs == 0 || o.nargs == '+') {
+		if take == 0 && (o.nargs == 0 || o.nargs == '+') && !p.open && !p.given("help") && !p.given("version") {
 			p.failed, p.matched = true, false
 		}
 		if take > 0 {
@@ -79,7 +83,7 @@ func (p *parser) chosen(o *operand, from, to int) {
 		return
 	}
 	for _, op := range p.ops[from:to] {
-		if !slices.Contains(o.choices, p.words[op.word].Text) {
+		if p.words[op.word].State == shell.Exact && !slices.Contains(o.choices, p.words[op.word].Text) {
 			p.failed, p.matched = true, false
 		}
 	}

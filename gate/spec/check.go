@@ -67,7 +67,7 @@ func (c *checker) command(spec *command, path string, above []string) {
 			}
 			flags[flag] = o.line
 		}
-		if k, ok := kinds[o.dest]; ok && k != o.kind {
+		if k, ok := kinds[o.dest]; ok && k != o.kind && !(switches(k) && switches(o.kind)) {
 			c.bad(o.line, "%s: argument %s has two types", path, o.dest)
 		}
 		kinds[o.dest] = o.kind
@@ -94,6 +94,9 @@ func (c *checker) command(spec *command, path string, above []string) {
 		c.command(sub, path+" "+sub.name, dests)
 	}
 }
+
+// switches reports whether the argument of an option is a bool.
+func switches(k kind) bool { return k == kindBool || k == kindAttached || k == kindOptional }
 
 func aliasNames(c *command) (names []string) {
 	for _, a := range c.aliases {
@@ -126,6 +129,9 @@ func (c *checker) option(spec *command, o *option, path string) {
 	}
 	if o.bare != "" && o.kind != kindStr && o.kind != kindList {
 		c.bad(o.line, "%s: %s: only an option with a text can be bare", path, o.dest)
+	}
+	if o.number && o.kind != kindOptional {
+		c.bad(o.line, "%s: %s: only an option whose value is optional can take a number", path, o.dest)
 	}
 	if o.repeat && o.kind != kindStr {
 		c.bad(o.line, "%s: %s: only an option with one text can be marked to repeat", path, o.dest)
@@ -174,6 +180,9 @@ func (c *checker) operands(spec *command, path string) {
 		}
 		seen[o.name] = true
 		c.place(o.line, path+": "+o.name, &o.place)
+		if o.absent != "" && o.effects == 0 || o.absent == "" && len(o.ifGiven) > 0 {
+			c.bad(o.line, "%s: %s: default is a path, and needs an effect; default_if needs a default", path, o.name)
+		}
 	}
 }
 
@@ -189,12 +198,20 @@ func (c *checker) references(spec *command, path string, dests []string) {
 	} else if spec.plus || spec.signals {
 		c.bad(spec.line, "%s: plus and signals need numeric", path)
 	}
+	for _, d := range spec.derive {
+		for _, dest := range append(slices.Clone(d.given), d.unless...) {
+			need(spec.line, "derive", dest)
+		}
+	}
 	places := func(line int, p *place) {
 		for _, dest := range p.treeIf {
 			need(line, "tree", dest)
 		}
 		for _, w := range p.when {
 			need(line, "when", w.dest)
+		}
+		if p.in != "" {
+			need(line, "in", p.in)
 		}
 	}
 	for i := range spec.options {
@@ -203,6 +220,9 @@ func (c *checker) references(spec *command, path string, dests []string) {
 	for i := range spec.operands {
 		o := &spec.operands[i]
 		places(o.line, &o.place)
+		for _, dest := range o.ifGiven {
+			need(o.line, "default_if", dest)
+		}
 		for _, dest := range o.unless {
 			need(o.line, "unless", dest)
 		}
@@ -230,6 +250,8 @@ func toolName(word string) string {
 		return word
 	}
 	switch word {
+	case "":
+		return "command" // of a name that ends in a slash
 	case ":":
 		return "colon"
 	case ".":

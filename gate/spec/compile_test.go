@@ -177,3 +177,35 @@ func TestSchemasNameEachArgumentOnce(t *testing.T) {
 		}
 	}
 }
+
+// What several options or commands share can be written once; it compiles to the same.
+func TestShortFormsOfOptionsAreTheLongOnes(t *testing.T) {
+	long := `
+a:
+  syntax: pflag
+  options: [{flags: [-q, --quiet], type: bool, beyond: true}, {flags: [-v], type: bool, beyond: true}, {flags: [--out], effect: write}]
+  subcommands:
+    b: {syntax: pflag, options: [{flags: [--x]}, {flags: [-q, --quiet], type: bool, beyond: true}, {flags: [-v], type: bool, beyond: true}]}
+    c: {syntax: getopt}
+`
+	short := `
+option_sets:
+  loud: [{each: [-q/--quiet, -v], type: bool, beyond: true}]
+a:
+  syntax: pflag
+  options: [loud, {flags: [--out], effect: write}]
+  subcommands:
+    b: {options: [{flags: [--x]}, loud]}
+    c: {syntax: getopt}
+`
+	compiled := func(text string) string {
+		data, err := Compile([]File{{"f.yaml", []byte(text)}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	if compiled(long) != compiled(short) {
+		t.Error("the short form compiles to something else")
+	}
+}

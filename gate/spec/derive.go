@@ -10,30 +10,34 @@ import (
 // derived lists the effects that no table can say, and appends the arguments that come of them. It reports whether any
 // path may be touched.
 func (t *translator) derived(args call.Args) (_ call.Args, anyPath bool) {
-	for i := range t.p.levels {
-		for _, d := range t.p.levels[i].n.derive {
-			switch d {
-			case deriveURLBasename:
-				args = t.urlBasename(args)
-			case deriveCloneDir:
-				t.cloneDir()
-			case deriveArchive:
-				t.archive()
-			case derivePatch:
-				var unread bool
-				args, unread = t.patch(args)
-				anyPath = anyPath || unread
-			case deriveIntoDirectory:
-				t.intoDirectory()
-			case deriveScript:
-				t.script()
-			case deriveReplace:
-				t.replace()
-			case deriveCwdTree:
-				t.cwdTree()
-			case deriveVimCommand:
-				t.vimCommand()
-			}
+	for i := range t.p.top().derive {
+		d := &t.p.top().derive[i]
+		if !t.p.holds(d) {
+			continue
+		}
+		switch d.rule {
+		case deriveURLBasename:
+			args = t.urlBasename(args)
+		case deriveCloneDir:
+			t.cloneDir()
+		case deriveArchive:
+			t.archive()
+		case derivePatch:
+			var unread bool
+			args, unread = t.patch(args)
+			anyPath = anyPath || unread
+		case deriveIntoDirectory:
+			t.intoDirectory()
+		case deriveScript:
+			t.script()
+		case deriveReplace:
+			t.replace()
+		case deriveCwdTree:
+			t.cwdTree()
+		case deriveSetting:
+			t.setting()
+		case deriveVimCommand:
+			t.vimCommand()
 		}
 	}
 	return args, anyPath
@@ -167,7 +171,7 @@ func (t *translator) cloneDir() {
 func (t *translator) archive() {
 	p := &t.p
 	n := p.top()
-	if p.given("list") || p.given("to_stdout") || hasOption(n, "extract") && !p.given("extract") {
+	if p.given("list") || p.given("test") || p.given("to_stdout") || hasOption(n, "extract") && !p.given("extract") {
 		return
 	}
 	if h := t.lastHit("directory"); h != nil && p.effectsOf(&p.levels[h.level].n.options[h.option].place)&maskWrite != 0 {
@@ -185,7 +189,9 @@ func (t *translator) intoDirectory() {
 		text string
 	}
 	var sources []source
-	t.words("sources", func(word int32, text string) { sources = append(sources, source{word, text}) })
+	for _, name := range []string{"sources", "source"} {
+		t.words(name, func(word int32, text string) { sources = append(sources, source{word, text}) })
+	}
 	target := int32(0)
 	t.words("destination", func(word int32, _ string) { target = word })
 	if target == 0 {
@@ -248,9 +254,13 @@ func (t *translator) replace() {
 	if h := t.lastHit("suffix"); h != nil {
 		suffix = h.value
 	}
+	if t.inOut() {
+		return
+	}
 	tree := p.given("recursive")
 	t.words("paths", func(word int32, text string) {
-		keeps := p.given("keep") || p.top().tool == "zstd" && !p.given("rm")
+		tool := p.top().tool
+		keeps := p.given("keep") || (tool == "zstd" || tool == "lz4") && !p.given("rm")
 		if !keeps {
 			t.file(maskDelete, text, word, &place{path: true}, "paths", tree)
 		}
@@ -274,14 +284,11 @@ func (t *translator) cwdTree() {
 	n := t.p.top()
 	for _, b := range t.bounds {
 		o := &n.operands[b.operand]
-		if t.p.effectsOf(&o.place)&maskFile&^maskChdir != 0 {
+		if t.p.effectsOf(&o.place)&maskFile&^maskChdir != 0 && !o.maybe {
 			return
 		}
 	}
-	kinds := mask(0)
-	for i := range t.p.levels {
-		kinds |= t.p.levels[i].n.effects & maskFile
-	}
+	kinds := n.effects & maskFile
 	if kinds == 0 {
 		kinds = maskWrite
 	}
@@ -303,4 +310,29 @@ func (t *translator) vimCommand() {
 			t.each(maskRun, call.Effect{Text: program, Arg: t.p.levels[h.level].n.options[h.option].dest, Sure: sure})
 		}
 	}
+}
+
+// inOut reports whether the command has two operands of which it reads the first and writes the second: uniq a b.
+func (t *translator) inOut() bool {
+	if !t.p.derives(deriveInOut) || t.p.given("multiple") {
+		return false
+	}
+	count := 0
+	t.words("paths", func(int32, string) { count++ })
+	return count == 2
+}
+
+// setting is git config KEY VALUE: a program that later commands will run.
+func (t *translator) setting() {
+	key := ""
+	t.words("key", func(_ int32, text string) { key = text })
+	t.words("value", func(word int32, text string) {
+		program, is := settingProgram(key + "=" + text)
+		switch {
+		case t.runTime(word):
+			t.each(maskRun, call.Effect{Text: text, Arg: "value"})
+		case is:
+			t.each(maskRun, call.Effect{Text: program, Arg: "value", Sure: call.Maybe})
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"slices"
 	"strings"
 
 	"gatehouse/gate/call"
@@ -86,11 +87,12 @@ func (t *translator) byOptions() {
 func (t *translator) byOperands() {
 	p := &t.p
 	n := p.top()
+	inOut := t.inOut()
 	for _, b := range t.bounds {
 		o := &n.operands[b.operand]
 		kinds := p.effectsOf(&o.place)
-		if kinds == 0 && !o.path {
-			continue
+		if kinds == 0 && !o.path || o.maybe && p.dashed && n.dashdash >= 0 && b.operand != n.dashdash {
+			continue // git checkout REV -- PATH: what stands before the dashes is no path
 		}
 		if program := kinds & (maskRun | maskCode); program != 0 && !o.path {
 			t.program(program, o, b)
@@ -99,10 +101,54 @@ func (t *translator) byOperands() {
 		if kinds == 0 && !o.path {
 			continue
 		}
-		for _, op := range p.ops[b.from:b.to] {
+		for i, op := range p.ops[b.from:b.to] {
+			if inOut && i == 1 {
+				kinds = maskWrite
+			}
 			t.value(kinds, p.words[op.word].Text, op.word, &o.place, o.name)
 		}
 	}
+	for i := range n.operands {
+		if n.operands[i].absent != "" {
+			t.byDefault(i)
+		}
+	}
+}
+
+// byDefault lists the effects on what a command works on where no operand says it, or where one may come to nothing.
+func (t *translator) byDefault(operand int) {
+	p := &t.p
+	o := &p.top().operands[operand]
+	if len(o.ifGiven) > 0 && !p.givenAny(o.ifGiven) || !p.active(operand) ||
+		t.c.XArgs && t.c.Wrapper != "find" {
+		return
+	}
+	sure := call.Sure
+	for _, b := range t.bounds {
+		if b.operand != operand {
+			continue
+		}
+		sure = call.Maybe
+		for _, op := range p.ops[b.from:b.to] {
+			if !p.words[op.word].Splits {
+				return
+			}
+		}
+	}
+	if p.derives(derivePiped) && t.piped() {
+		return
+	}
+	t.made(p.effectsOf(&o.place), t.places.now, o.absent, call.Effect{Arg: o.name, Sure: sure, Tree: p.treeOf(&o.place)})
+}
+
+// piped reports whether the line gives the command something on its standard input.
+func (t *translator) piped() bool {
+	for i := range t.c.Redirects {
+		if r := &t.c.Redirects[i]; strings.HasPrefix(r.Op, "<") && r.FD <= 0 {
+			return true
+		}
+	}
+	return t.c.Operator == "|" || t.c.Stdin.Known
 }
 
 // program lists what words that are one command together run.
@@ -123,6 +169,9 @@ func (t *translator) program(kinds mask, o *operand, b bound) {
 
 // value lists the effects of one value of an option or operand.
 func (t *translator) value(kinds mask, value string, word int32, pl *place, arg string) {
+	if kinds == maskNone {
+		return
+	}
 	if other := kinds & (maskNet | maskProcess | maskRoot | maskSystem); other != 0 {
 		sure := call.Sure
 		if t.runTime(word) {
@@ -139,6 +188,13 @@ func (t *translator) value(kinds mask, value string, word int32, pl *place, arg 
 			sure := call.Sure
 			if t.runTime(word) {
 				sure = call.Unknown
+			}
+			if pl.form == formSetting {
+				program, is := settingProgram(value)
+				if !is && sure == call.Sure {
+					return
+				}
+				value = program
 			}
 			t.each(kinds, call.Effect{Text: value, Arg: arg, Sure: sure, Remote: t.places.remote})
 		}
@@ -202,11 +258,12 @@ func (t *translator) part(kinds mask, path string, word int32, pl *place, arg st
 
 // asWhole lists what the command does whatever its words are.
 func (t *translator) asWhole() {
-	kinds := mask(0)
+	n := t.p.top()
+	kinds := n.effects
 	for i := range t.p.levels {
-		kinds |= t.p.levels[i].n.effects
+		kinds |= t.p.levels[i].n.effects &^ maskFile
 	}
-	if t.p.derives(deriveCwdTree) {
+	if slices.ContainsFunc(n.derive, func(d derived) bool { return d.rule == deriveCwdTree }) {
 		kinds &^= maskFile
 	}
 	if file := kinds & maskFile; file != 0 {

@@ -49,7 +49,88 @@ func local(f form, value string) (string, bool) {
 			path = path[2:]
 		}
 		return path, ok || strings.HasPrefix(value, "/")
+	case formNode:
+		path, _, _ := strings.Cut(value, "::")
+		return path, true
+	case formFields:
+		return fieldPath(value)
+	case formPathOrFields:
+		if !strings.Contains(value, "=") {
+			return value, value != "-"
+		}
+		return fieldPath(value)
 	default:
 		return value, true
 	}
+}
+
+// fieldPath returns the path among fields such as id=key,src=PATH. In TARGET.KEY=VALUE, as docker buildx bake --set has
+// it, VALUE is a path or fields itself.
+func fieldPath(value string) (string, bool) {
+	key, rest, ok := strings.Cut(value, "=")
+	if !ok {
+		return "", false
+	}
+	if dot := strings.LastIndexByte(key, '.'); dot >= 0 {
+		switch key[dot+1:] {
+		case "context", "dockerfile":
+			return rest, true
+		case "output":
+			return local(formPathOrFields, rest)
+		case "cache-from", "cache-to", "secrets":
+			return fieldPath(rest)
+		}
+		return "", false
+	}
+	for field := range strings.SplitSeq(value, ",") {
+		switch key, path, _ := strings.Cut(field, "="); key {
+		case "src", "source", "dest", "destination", "path", "file":
+			return path, path != "" && path != "-"
+		}
+	}
+	return "", false
+}
+
+// settingProgram returns the program that a setting KEY=VALUE of git or ssh names (ssh takes a space for the equals sign
+// too), and whether it names one.
+func settingProgram(setting string) (string, bool) {
+	end := strings.IndexAny(setting, "= \t")
+	if end < 0 {
+		return setting, false
+	}
+	key, value := strings.ToLower(setting[:end]), strings.TrimLeft(setting[end+1:], "= \t")
+	if value == "" {
+		return value, false
+	}
+	section, name := "", key
+	if dot := strings.IndexByte(key, '.'); dot >= 0 {
+		section, name = key[:dot], key[strings.LastIndexByte(key, '.')+1:]
+	}
+	switch section {
+	case "":
+		switch key {
+		case "proxycommand", "localcommand", "knownhostscommand", "remotecommand", "pkcs11provider", "securitykeyprovider":
+			return value, value != "none"
+		}
+	case "alias":
+		return strings.CutPrefix(value, "!")
+	case "submodule":
+		if name == "update" {
+			return strings.CutPrefix(value, "!")
+		}
+	case "pager":
+		return value, value != "true" && value != "false"
+	case "credential":
+		return strings.TrimPrefix(value, "!"), name == "helper"
+	case "core", "sequence", "diff", "difftool", "merge", "mergetool", "filter", "gpg", "interactive", "uploadpack", "remote",
+		"browser", "man", "trailer", "sendemail", "guitool", "web", "tar", "receive", "commit", "hook", "maintenance", "imap":
+		switch name {
+		case "sshcommand", "editor", "pager", "fsmonitor", "hookspath", "askpass", "gitproxy", "alternaterefscommand", "external",
+			"command", "cmd", "textconv", "driver", "clean", "smudge", "process", "program", "defaultkeycommand", "difffilter",
+			"packobjectshook", "uploadpack", "receivepack", "vcs", "sendmailcmd", "tocmd", "cccmd", "headercmd", "browser",
+			"tunnel":
+			return value, name != "fsmonitor" || value != "true" && value != "false"
+		}
+	}
+	return value, false
 }

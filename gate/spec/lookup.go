@@ -1,5 +1,7 @@
 package spec
 
+import "slices"
+
 // option returns the level and index of the option with this spelling: of the last command, or a global one of those
 // above it. The level is -1 if there is none.
 func (p *parser) option(text string) (level, option int) {
@@ -46,4 +48,24 @@ func (p *parser) given(dest string) bool {
 		}
 	}
 	return false
+}
+
+// givenAny reports whether an option with one of these dests was given.
+func (p *parser) givenAny(dests []string) bool { return slices.ContainsFunc(dests, p.given) }
+
+// pair is option for two letters behind one dash.
+func (p *parser) pair(text string) (level, option int) {
+	for l := len(p.levels) - 1; l >= 0; l-- {
+		n := p.levels[l].n
+		if !n.pairs {
+			continue
+		}
+		for i := range n.flags {
+			if f := &n.flags[i]; len(f.text) == 3 && f.text[0] == '-' && f.text[1:] == text &&
+				(l == len(p.levels)-1 || n.options[f.option].global) {
+				return l, f.option
+			}
+		}
+	}
+	return -1, 0
 }

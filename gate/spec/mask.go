@@ -18,6 +18,9 @@ const (
 	maskRoot
 	maskSystem
 
+	// maskNone is that nothing is done, which is more than that nothing is known.
+	maskNone mask = 1 << 15
+
 	// maskFile are the effects that make a value a path.
 	maskFile = maskRead | maskWrite | maskAppend | maskDelete | maskChdir
 )
@@ -29,6 +32,9 @@ var effectKinds = [...]call.EffectKind{
 }
 
 func maskOf(s string) (mask, bool) {
+	if s == "none" {
+		return maskNone, true
+	}
 	for i, kind := range effectKinds {
 		if s == kind.String() {
 			return 1 << i, true

@@ -25,7 +25,7 @@ type command struct {
 	oldBundle bool   // the first word may be a bundle without a dash
 	signals   bool   // -TERM sets numeric
 	effects   mask
-	derive    []derivation
+	derive    []derived
 	extend    bool // adds to the spec that is there
 }
 
@@ -54,6 +54,8 @@ type option struct {
 	negate  bool // --no-x takes it back
 	beyond  bool
 	bare    string // its value where none is glued on; then the next word is never taken
+	last    bool   // what stands behind it are operands, dashes or not
+	number  bool   // the next word is its value if it is a number
 	repeat  bool   // every occurrence counts, not the last one
 	place
 }
@@ -66,6 +68,8 @@ type operand struct {
 	help    string
 	choices []string
 	unless  []string // it does not exist beside these options
+	absent  string   // what the command works on where there is no such word
+	ifGiven []string // … only beside one of these options
 	place
 }
 
@@ -80,6 +84,7 @@ type place struct {
 	when     []when   // other effects beside an option
 	maybe    bool     // it may be a path, or something else
 	fromCwd  bool     // relative to where the command starts, whatever its chdir options say
+	in       string   // relative to the directory that this option names
 }
 
 // A when replaces the effects of a place where an option is given; of several, the first that is given counts.
@@ -119,34 +124,40 @@ const (
 	pflag           // cobra: --bool=false, -o=VALUE without the "="
 	goflag          // one or two dashes, no bundles
 	longOnly        // words behind one dash
+	ffmpeg          // longonly, and a stream may be named behind the word: -c:a:0
 	findExpr        // find
 	noOptions
 	echoLike // words that are no known options are operands
 )
 
 func syntaxOf(s string) (syntax, bool) {
-	return find[syntax](s, "getopt", "pflag", "goflag", "longonly", "find", "none", "echo")
+	return find[syntax](s, "getopt", "pflag", "goflag", "longonly", "ffmpeg", "find", "none", "echo")
 }
 
 // A form says how a path stands in a value.
 type form uint8
 
 const (
-	formPlain   form = iota
-	formAt           // @PATH is a file, anything else text
-	formKVAt         // NAME=@PATH or NAME=<PATH
-	formKV           // NAME=PATH, or PATH
-	formRemote       // HOST:PATH and SCHEME:// are not on this machine
-	formVolume       // SOURCE:TARGET[:…]; a SOURCE without a slash is no path
-	formMount        // type=bind,source=PATH,target=…
-	formRevPath      // REV:PATH
-	formComma        // PATH,PATH
-	formColon        // PATH:PATH
-	formSocket       // unix:PATH, unix:///PATH; anything else is an address
+	formPlain        form = iota
+	formAt                // @PATH is a file, anything else text
+	formKVAt              // NAME=@PATH or NAME=<PATH
+	formKV                // NAME=PATH, or PATH
+	formRemote            // HOST:PATH and SCHEME:// are not on this machine
+	formVolume            // SOURCE:TARGET[:…]; a SOURCE without a slash is no path
+	formMount             // type=bind,source=PATH,target=…
+	formRevPath           // REV:PATH
+	formComma             // PATH,PATH
+	formColon             // PATH:PATH
+	formSocket            // unix:PATH, unix:///PATH; anything else is an address
+	formNode              // PATH::NAME::NAME, a test in a file
+	formFields            // KEY=VALUE,KEY=VALUE, of which src, source, dest, destination, path or file is one
+	formPathOrFields      // … or PATH
+	formSetting           // KEY=PROGRAM, where some keys (core.sshCommand, ProxyCommand) name a program
 )
 
 func formOf(s string) (form, bool) {
-	return find[form](s, "plain", "at", "kv-at", "kv", "remote", "volume", "mount", "rev-path", "comma", "colon", "socket")
+	return find[form](s, "plain", "at", "kv-at", "kv", "remote", "volume", "mount", "rev-path", "comma", "colon", "socket",
+		"node", "fields", "path-or-fields", "setting")
 }
 
 // A derivation is a rule about effects that no table can say; derive.go has them.
@@ -163,11 +174,21 @@ const (
 	deriveOrderedChdir
 	deriveCwdTree
 	deriveVimCommand
+	deriveInOut
+	derivePiped
+	deriveSetting
 )
+
+// A derived says that a rule holds for a command: where one of the options given was given, if it names any, and none of
+// unless.
+type derived struct {
+	rule          derivation
+	given, unless []string
+}
 
 func derivationOf(s string) (derivation, bool) {
 	d, ok := find[derivation](s, "", "url-basename", "clone-dir", "archive", "patch", "into-directory", "script", "replace",
-		"ordered-chdir", "cwd-tree", "vim-command")
+		"ordered-chdir", "cwd-tree", "vim-command", "in-out", "piped", "setting")
 	return d, ok && d != 0
 }
 

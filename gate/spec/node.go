@@ -21,13 +21,14 @@ type node struct {
 	posix, keyValue, beyond, plus, oldBundle, signals bool
 
 	effects  mask
-	derive   []derivation
+	derive   []derived
 	options  []option
 	usual    []usual     // for each option, what it makes where it was not given
 	ready    call.Args   // the arguments of all options that make one where they were not given
 	slot     []uint16    // for each option, the first one with the same dest
 	flags    []flag      // sorted
 	wordy    bool        // some flag has one dash and several letters
+	pairs    bool        // … two letters
 	short    [128]uint16 // for each letter, the option of that flag, from 1
 	always   int         // arguments that are there in every call
 	global   bool        // some option is accepted below this command too
@@ -167,6 +168,17 @@ func (d *decoder) bits(to ...*bool) {
 	}
 }
 
+// apart reads what stands elsewhere, since several nodes share it.
+func (d *decoder) apart(read func(d *decoder)) {
+	other := &decoder{data: d.data, at: d.num()}
+	if other.at >= len(d.data) {
+		d.broken = true
+		return
+	}
+	read(other)
+	d.broken = d.broken || other.broken
+}
+
 func (d *decoder) node() *node {
 	n := &node{name: d.text(), tool: d.text(), path: d.text(), below: d.text(), summary: d.text(), dashdash: -1, numeric: -1}
 	n.syntax = syntax(d.num())
@@ -174,23 +186,23 @@ func (d *decoder) node() *node {
 	d.bits(&n.posix, &n.keyValue, &n.beyond, &n.plus, &n.oldBundle, &n.signals, &dashdash)
 	n.effects = mask(d.num())
 	if count := d.count(); count > 0 {
-		n.derive = make([]derivation, count)
+		n.derive = make([]derived, count)
 		for i := range n.derive {
-			n.derive[i] = derivation(d.num())
+			n.derive[i] = derived{derivation(d.num()), d.texts(), d.texts()}
 		}
 	}
 	numeric := d.text()
 	n.options = make([]option, d.count())
 	flags := 0
 	for i := range n.options {
-		d.option(&n.options[i])
+		d.apart(func(d *decoder) { d.option(&n.options[i]) })
 		flags += len(n.options[i].flags)
 		n.global = n.global || n.options[i].global
 	}
 	operands := d.count()
 	n.operands = make([]operand, operands, operands+1)
 	for i := range n.operands {
-		d.operand(&n.operands[i])
+		d.apart(func(d *decoder) { d.operand(&n.operands[i]) })
 	}
 	if dashdash {
 		var o operand
@@ -224,7 +236,9 @@ func (n *node) index(flags int, numeric string) {
 		}
 		for _, text := range o.flags {
 			n.flags = append(n.flags, flag{text, i})
-			n.wordy = n.wordy || len(text) > 2 && text[0] == '-' && text[1] != '-'
+			if len(text) > 2 && text[0] == '-' && text[1] != '-' {
+				n.wordy, n.pairs = true, n.pairs || len(text) == 3
+			}
 			if len(text) == 2 && text[0] == '-' && text[1] < 128 {
 				n.short[text[1]] = uint16(i) + 1
 			}
@@ -266,7 +280,7 @@ func (d *decoder) option(o *option) {
 	o.dest = d.text()
 	o.help = d.text()
 	o.choices = d.texts()
-	d.bits(&o.global, &o.negate, &o.beyond, &o.repeat)
+	d.bits(&o.global, &o.negate, &o.beyond, &o.repeat, &o.last, &o.number)
 	o.values = d.num()
 	o.bare = d.text()
 	d.place(&o.place)
@@ -278,6 +292,8 @@ func (d *decoder) operand(o *operand) {
 	o.help = d.text()
 	o.choices = d.texts()
 	o.unless = d.texts()
+	o.absent = d.text()
+	o.ifGiven = d.texts()
 	d.place(&o.place)
 }
 
@@ -286,6 +302,7 @@ func (d *decoder) place(p *place) {
 	d.bits(&p.path, &p.tree, &p.maybe, &p.fromCwd)
 	p.pathSaid = true
 	p.form = form(d.num())
+	p.in = d.text()
 	p.treeIf = d.texts()
 	n := d.count()
 	if n == 0 {

@@ -31,6 +31,7 @@ type parser struct {
 	matched      bool
 	failed       bool // a required word is missing, or a value is not one of the choices: the raw words are wanted too
 	lost         bool // the subcommand has no spec
+	open         bool // there may be more words than are seen: xargs brings them, or a word can be several
 }
 
 // A level is one command on the way from the executable to the last subcommand.
@@ -65,7 +66,7 @@ func (p *parser) reset(words []shell.Word, n *node, pack *pack) {
 	p.levels, p.hits, p.heads = p.levels[:0], p.hits[:0], p.heads[:0]
 	p.ops, p.extra, p.pairs = p.ops[:0], p.extra[:0], p.pairs[:0]
 	p.onlyOperands, p.dashed, p.expression, p.failed, p.lost = false, false, false, false, false
-	p.stranger, p.matched = 0, true
+	p.stranger, p.matched, p.open = 0, true, false
 	p.enter(n)
 }
 
@@ -119,7 +120,7 @@ func (p *parser) word(i int) int {
 	switch {
 	case n.syntax == goflag:
 		return p.goWord(i)
-	case n.syntax == longOnly:
+	case n.syntax == longOnly || n.syntax == ffmpeg:
 		return p.longOnlyWord(i)
 	case text[1] == '-':
 		return p.long(i)
@@ -289,7 +290,9 @@ func (p *parser) record(h hit) {
 	h.prev = p.heads[slot]
 	p.hits = append(p.hits, h)
 	p.heads[slot] = int32(len(p.hits))
-	if h.has && (len(o.choices) > 0 && !slices.Contains(o.choices, h.value) || o.kind == kindInt && !integer(h.value)) {
+	p.onlyOperands = p.onlyOperands || o.last
+	if h.has && p.words[h.word].State == shell.Exact &&
+		(len(o.choices) > 0 && !slices.Contains(o.choices, h.value) || o.kind == kindInt && !integer(h.value)) {
 		p.failed, p.matched = true, false
 	}
 }
@@ -311,12 +314,20 @@ func (p *parser) take(i, level, option, glued int) int {
 	case glued < 0 && o.bare != "":
 		p.record(hit{level: int32(level), option: int32(option), value: o.bare, has: true})
 		return i + 1
+	case glued < 0 && o.number && i+1 < len(p.words) && numeral(p.words[i+1].Text):
+		p.hit(level, option, i+1, 0, true)
+		if beyond {
+			p.extra = append(p.extra, int32(i+1))
+		}
+		return i + 2
 	case glued >= 0 || !o.takesWord():
 		p.hit(level, option, i, max(glued, 0), glued >= 0)
 		if glued >= 0 && (o.kind == kindBool || o.kind == kindCount) {
 			p.matched = false // it takes no value, but does what it does
 		}
 		return i + 1
+	case i+o.values >= len(p.words) && p.open:
+		return len(p.words) // its value comes at run time
 	case i+o.values >= len(p.words):
 		p.failed, p.matched = true, false
 		if !beyond {
@@ -331,6 +342,12 @@ func (p *parser) take(i, level, option, glued int) int {
 		}
 	}
 	return i + 1 + o.values
+}
+
+// numeral reports whether s is a number, as 4, -1 or 1.5.
+func numeral(s string) bool {
+	_, err := strconv.ParseFloat(s, 64)
+	return err == nil && strings.IndexByte("-+.0123456789", s[0]) >= 0
 }
 
 // unknown sets the word i aside.

@@ -71,6 +71,10 @@ func (t *translator) from(word int32, pl *place) *dirs {
 	if pl.fromCwd || pl.effects&maskChdir != 0 {
 		return &t.places.start
 	}
+	if pl.in != "" {
+		into := t.into(pl.in)
+		return &into
+	}
 	if len(t.places.moves) > 0 {
 		at := &t.places.start
 		for i := range t.places.moves {
@@ -132,7 +136,13 @@ func (t *translator) shown(value string, word int32, pl *place, arg string) stri
 	if !t.o.Effects || !pl.path || pl.maybe || value == "" || value == "-" || t.places.remote {
 		return value
 	}
-	if pl.form != formPlain && (pl.form != formRemote || isRemote(value)) {
+	if pl.form == formNode {
+		if file, names, ok := strings.Cut(value, "::"); ok {
+			plain := *pl
+			plain.form = formPlain
+			return t.shown(file, word, &plain, arg) + "::" + names
+		}
+	} else if pl.form != formPlain && (pl.form != formRemote || isRemote(value)) {
 		return value
 	}
 	if t.runTime(word) {
@@ -191,16 +201,18 @@ func (p *parser) treeOf(pl *place) bool {
 	return false
 }
 
-// derives reports whether a rule of derive.go is named by the command or one above it.
-func (p *parser) derives(d derivation) bool {
-	for i := range p.levels {
-		for _, have := range p.levels[i].n.derive {
-			if have == d {
-				return true
-			}
+// derives reports whether a rule of derive.go holds for the command. Those of the commands above it are theirs alone.
+func (p *parser) derives(rule derivation) bool {
+	for i := range p.top().derive {
+		if d := &p.top().derive[i]; d.rule == rule && p.holds(d) {
+			return true
 		}
 	}
 	return false
+}
+
+func (p *parser) holds(d *derived) bool {
+	return (len(d.given) == 0 || p.givenAny(d.given)) && !p.givenAny(d.unless)
 }
 
 // file lists the effects of kinds on the path value of a word.

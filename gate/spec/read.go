@@ -29,24 +29,28 @@ func readYAML(f File) ([]*command, error) {
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: more than one document", f.Name)
 	}
-	r := &reader{file: f.Name}
+	r := &reader{file: f.Name, sets: make(map[string][]option)}
 	var specs []*command
 	r.mapping(doc.Content[0], func(key string, k, v *yaml.Node) {
-		specs = append(specs, r.command(key, k.Line, v))
+		if key == optionSets {
+			r.mapping(v, func(key string, k, v *yaml.Node) { r.sets[key] = r.options(v) })
+			return
+		}
+		specs = append(specs, r.command(key, k.Line, v, getopt))
 	})
 	return specs, errors.Join(r.errs...)
 }
 
 func (r *reader) mask(n *yaml.Node) (set mask) {
 	for _, name := range r.texts(n) {
-		if name == "none" {
-			continue
-		}
 		m, ok := maskOf(name)
 		if !ok {
 			r.bad(n, "%q is no effect; there are %v and none", name, effectKinds)
 		}
 		set |= m
+	}
+	if set&maskNone != 0 && set != maskNone {
+		r.bad(n, "none beside other effects")
 	}
 	return set
 }
@@ -59,8 +63,12 @@ func named[T any](r *reader, n *yaml.Node, what string, of func(string) (T, bool
 	return v
 }
 
-func (r *reader) command(name string, line int, n *yaml.Node) *command {
-	c := &command{name: name, line: line}
+// command reads a spec. Its subcommands have its syntax, unless they say otherwise.
+func (r *reader) command(name string, line int, n *yaml.Node, above syntax) *command {
+	c := &command{name: name, line: line, syntax: above}
+	if v := member(n, "syntax"); v != nil {
+		c.syntax = named(r, v, "syntax", syntaxOf)
+	}
 	r.mapping(n, func(key string, k, v *yaml.Node) {
 		switch key {
 		case "tool":
@@ -70,15 +78,13 @@ func (r *reader) command(name string, line int, n *yaml.Node) *command {
 		case "aliases":
 			c.aliases = r.aliases(v)
 		case "options":
-			for _, item := range r.items(v) {
-				c.options = append(c.options, r.option(item))
-			}
+			c.options = r.options(v)
 		case "positionals":
 			for _, item := range r.items(v) {
 				c.operands = append(c.operands, r.operand(item))
 			}
 		case "subcommands":
-			r.mapping(v, func(key string, k, v *yaml.Node) { c.subs = append(c.subs, r.command(key, k.Line, v)) })
+			r.mapping(v, func(key string, k, v *yaml.Node) { c.subs = append(c.subs, r.command(key, k.Line, v, c.syntax)) })
 		case "posix":
 			c.posix = r.truth(v)
 		case "after_dashdash":
@@ -89,8 +95,7 @@ func (r *reader) command(name string, line int, n *yaml.Node) *command {
 			c.like = r.text(v)
 		case "beyond":
 			c.beyond = r.truth(v)
-		case "syntax":
-			c.syntax = named(r, v, "syntax", syntaxOf)
+		case "syntax": // read above
 		case "numeric":
 			c.numeric = r.text(v)
 		case "plus":
@@ -100,15 +105,9 @@ func (r *reader) command(name string, line int, n *yaml.Node) *command {
 		case "signals":
 			c.signals = r.truth(v)
 		case "effects":
-			c.effects = r.mask(v)
+			c.effects = r.mask(v) &^ maskNone
 		case "derive":
-			for _, d := range r.texts(v) {
-				rule, ok := derivationOf(d)
-				if !ok {
-					r.bad(v, "%q is nothing that can be derived", d)
-				}
-				c.derive = append(c.derive, rule)
-			}
+			c.derive = r.derive(v)
 		case "extend":
 			c.extend = r.truth(v)
 		default:
@@ -117,6 +116,38 @@ func (r *reader) command(name string, line int, n *yaml.Node) *command {
 		}
 	})
 	return c
+}
+
+// derive reads the rules of a command: one name, a list of names, or a map NAME → {if: [DEST…], unless: [DEST…]}.
+func (r *reader) derive(n *yaml.Node) (list []derived) {
+	rule := func(n *yaml.Node, name string) derivation {
+		d, ok := derivationOf(name)
+		if !ok {
+			r.bad(n, "%q is nothing that can be derived", name)
+		}
+		return d
+	}
+	if n = r.resolve(n); n.Kind != yaml.MappingNode {
+		for _, name := range r.texts(n) {
+			list = append(list, derived{rule: rule(n, name)})
+		}
+		return list
+	}
+	r.mapping(n, func(name string, k, v *yaml.Node) {
+		d := derived{rule: rule(k, name)}
+		r.mapping(v, func(key string, k, v *yaml.Node) {
+			switch key {
+			case "if":
+				d.given = r.texts(v)
+			case "unless":
+				d.unless = r.texts(v)
+			default:
+				r.unknown(k, "if", "unless")
+			}
+		})
+		list = append(list, d)
+	})
+	return list
 }
 
 func (r *reader) aliases(n *yaml.Node) (list []alias) {
@@ -143,12 +174,53 @@ func (r *reader) aliases(n *yaml.Node) (list []alias) {
 	return list
 }
 
-func (r *reader) option(n *yaml.Node) option {
+// optionSets is the key, beside those of executables, that names lists of options which several commands share. It
+// stands before its first use.
+const optionSets = "option_sets"
+
+// options reads a list of options. An item that is a word stands for the set of that name.
+func (r *reader) options(n *yaml.Node) (list []option) {
+	for _, item := range r.items(n) {
+		if item.Kind != yaml.ScalarNode {
+			list = append(list, r.alike(item)...)
+			continue
+		}
+		set, ok := r.sets[item.Value]
+		if !ok {
+			r.bad(item, "no set of options is named %q; %s stands at the top of the file", item.Value, optionSets)
+		}
+		list = append(list, set...)
+	}
+	return list
+}
+
+// alike reads one item: an option, or with each: [-a/--all, -b] several that differ in their flags only.
+func (r *reader) alike(n *yaml.Node) (list []option) {
+	var each []string
+	o := r.option(n, &each)
+	if each == nil {
+		return []option{o}
+	}
+	if o.flags != nil || o.dest != "" {
+		r.bad(n, "options that are alike have their flags in each, and no dest")
+	}
+	for _, flags := range each {
+		one := o
+		one.flags = strings.Split(flags, "/")
+		one.dest = defaultDest(one.flags, one.kind)
+		list = append(list, one)
+	}
+	return list
+}
+
+func (r *reader) option(n *yaml.Node, each *[]string) option {
 	o := option{line: n.Line, values: 1}
 	r.mapping(n, func(key string, k, v *yaml.Node) {
 		switch key {
 		case "flags":
 			o.flags = r.texts(v)
+		case "each":
+			*each = r.texts(v)
 		case "type":
 			o.kind = named(r, v, "type of an option", kindOf)
 		case "dest":
@@ -169,10 +241,14 @@ func (r *reader) option(n *yaml.Node) option {
 			o.repeat = r.truth(v)
 		case "bare":
 			o.bare = r.text(v)
+		case "last":
+			o.last = r.truth(v)
+		case "number":
+			o.number = r.truth(v)
 		default:
 			if !r.place(&o.place, key, v) {
-				r.unknown(k, append([]string{"flags", "type", "dest", "help", "choices", "global", "values", "negatable", "beyond",
-					"repeat", "bare"}, placeKeys[:]...)...)
+				r.unknown(k, append([]string{"flags", "each", "type", "dest", "help", "choices", "global", "values", "negatable", "beyond",
+					"repeat", "bare", "last", "number"}, placeKeys[:]...)...)
 			}
 		}
 	})
@@ -218,9 +294,13 @@ func (r *reader) operand(n *yaml.Node) operand {
 			o.choices = r.texts(v)
 		case "unless":
 			o.unless = r.texts(v)
+		case "default":
+			o.absent = r.text(v)
+		case "default_if":
+			o.ifGiven = r.texts(v)
 		default:
 			if !r.place(&o.place, key, v) {
-				r.unknown(k, append([]string{"name", "nargs", "help", "choices", "unless"}, placeKeys[:]...)...)
+				r.unknown(k, append([]string{"name", "nargs", "help", "choices", "unless", "default", "default_if"}, placeKeys[:]...)...)
 			}
 		}
 	})
@@ -240,7 +320,7 @@ func (r *reader) dashdash(n *yaml.Node) *operand {
 	return &o
 }
 
-var placeKeys = [...]string{"effect", "path", "form", "tree", "when", "maybe", "from_cwd"}
+var placeKeys = [...]string{"effect", "path", "form", "tree", "when", "maybe", "from_cwd", "in"}
 
 // place reads a key that options and operands share, and reports whether it is one.
 func (r *reader) place(p *place, key string, v *yaml.Node) bool {
@@ -268,6 +348,8 @@ func (r *reader) place(p *place, key string, v *yaml.Node) bool {
 		p.maybe = r.truth(v)
 	case "from_cwd":
 		p.fromCwd = r.truth(v)
+	case "in":
+		p.in = r.text(v)
 	default:
 		return false
 	}

@@ -43,6 +43,13 @@ func TestFaultsInSpecsAreToldWithTheirLines(t *testing.T) {
 		"like itself":      {"a: {like: b}\nb: {like: a}\n", []string{"is like itself"}},
 		"extend nothing":   {"a: {extend: true}\n", []string{"a extends a spec that is not there"}},
 		"form of no path":  {"a:\n  options: [{flags: [-x], form: at}]\n", []string{"has a form of a path, but is none"}},
+		"none of several":  {"a:\n  options: [{flags: [-x], effect: [read, none]}]\n", []string{"f.yaml:2: none beside other effects"}},
+		"sets":             {"option_sets: {s: [{flags: [-x]}]}\na: {options: [s, t]}\n", []string{`f.yaml:2: no set of options is named "t"`}},
+		"alike":            {"a:\n  options: [{each: [-x, -y], dest: d}]\n", []string{"f.yaml:2: options that are alike have their flags in each"}},
+		"derive":           {"a:\n  derive: {cwd-tree: {if: [x], when: [y]}, guess: {}}\n", []string{`2: unknown key "when"`, `2: "guess" is nothing`}},
+		"rules of nothing": {"a:\n  derive: {cwd-tree: {if: [x], unless: [y]}}\n", []string{`derive names "x"`, `derive names "y"`}},
+		"numbers":          {"a:\n  options: [{flags: [-x], type: bool, number: true}]\n", []string{"only an option whose value is optional"}},
+		"defaults":         {"a:\n  positionals: [{name: p, nargs: '*', default: '.'}]\n  options: [{flags: [-o], effect: write, in: d}]\n", []string{"default is a path, and needs an effect", `in names "d"`}},
 		"choices of none":  {"a:\n  options: [{flags: [-x], type: bool, choices: [a]}]\n", []string{"x has choices but no value"}},
 	} {
 		t.Run(name, func(t *testing.T) {

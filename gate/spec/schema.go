@@ -22,6 +22,7 @@ type Property struct {
 	Name        string
 	Type        string // boolean, integer, string, array
 	Either      bool   // a string that is a list where it is given several times
+	Also        string // another type, where an option and an operand have one name; "": none
 	Description string
 	Choices     []string
 	Path        bool
@@ -146,10 +147,13 @@ func (s *Schema) option(o *option, beyond bool) {
 	s.add(prop)
 }
 
-// add appends a property, unless there is one of that name.
+// add appends a property. One of a name that is there adds its type to that one.
 func (s *Schema) add(p Property) {
-	if !slices.ContainsFunc(s.Properties, func(have Property) bool { return have.Name == p.Name }) {
+	i := slices.IndexFunc(s.Properties, func(have Property) bool { return have.Name == p.Name })
+	if i < 0 {
 		s.Properties = append(s.Properties, p)
+	} else if have := &s.Properties[i]; have.Type != p.Type {
+		have.Also = p.Type
 	}
 }
 
@@ -234,6 +238,11 @@ func (p *Property) schema() any {
 	}
 	s.Type, s.Description, s.Default, s.Effects = p.Type, p.Description, p.Default, p.Effects
 	switch {
+	case p.Also != "":
+		s.Type = []string{p.Type, p.Also}
+		if p.Type == "array" || p.Also == "array" {
+			s.Items = &items{Type: "string"}
+		}
 	case p.Type == "array":
 		s.Items = &items{"string", p.Choices, format}
 	case p.Either:

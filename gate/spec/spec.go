@@ -150,6 +150,7 @@ func (t *translator) call(to *call.Call, c *shell.Command) {
 	t.bare = false
 	p := &t.p
 	p.reset(c.Words, n, pack)
+	p.open = c.XArgs && c.Wrapper != "find" || several(c.Words)
 	to.Name = ""
 	if aliased != 0 {
 		a := pack.alias(aliased)
@@ -176,6 +177,16 @@ func (t *translator) call(to *call.Call, c *shell.Command) {
 		t.finish(to)
 	}
 	t.keep(to)
+}
+
+// several reports whether some word may be more than one.
+func several(words []shell.Word) bool {
+	for i := range words {
+		if words[i].Splits || words[i].State == shell.Pattern {
+			return true
+		}
+	}
+	return false
 }
 
 // unlisted makes the call of a command without a spec.
@@ -234,7 +245,7 @@ func (t *translator) meta(m *call.Meta, dynamic int) {
 	c := t.c
 	m.Source, m.Operator, m.Wrapper = c.Source, c.Operator, c.Wrapper
 	m.Pipeline, m.Depth = c.Pipeline, c.Depth
-	m.Conditional, m.Repeated, m.Background, m.Remote = c.Conditional, c.Repeated, c.Background, c.Remote
+	m.Conditional, m.Repeated, m.Background, m.Remote, m.Sourced = c.Conditional, c.Repeated, c.Background, c.Remote, c.Sourced
 	if dynamic > 0 {
 		m.DynamicArgs = make([]string, 0, dynamic)
 		for i := 1; i < len(c.Words); i++ {

@@ -123,7 +123,15 @@ func (p *parser) cluster(i int) int {
 		if n := p.top(); n.signals && j == 1 && p.number(i) {
 			return i + 1
 		}
-		l, o := p.short(text[j])
+		l, o := -1, 0
+		if j+2 <= len(text) && p.top().pairs {
+			l, o = p.pair(text[j : j+2])
+		}
+		if l >= 0 {
+			j++
+		} else {
+			l, o = p.short(text[j])
+		}
 		if l < 0 {
 			if end := p.digits(text, j); end > j {
 				n := p.top()
@@ -258,6 +266,11 @@ func (p *parser) longOnlyWord(i int) int {
 				return i + 1
 			}
 			return p.take(i, l, o, eq+1)
+		}
+	}
+	if colon := strings.IndexByte(text, ':'); colon > 1 && p.top().syntax == ffmpeg {
+		if l, o := p.option(text[:colon]); l >= 0 {
+			return p.take(i, l, o, -1)
 		}
 	}
 	for end := len(text) - 1; end >= 2; end-- {

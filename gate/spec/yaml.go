@@ -14,6 +14,7 @@ type reader struct {
 	file  string
 	errs  []error
 	nodes int
+	sets  map[string][]option
 }
 
 func (r *reader) bad(n *yaml.Node, format string, args ...any) {
@@ -43,6 +44,19 @@ func (r *reader) mapping(n *yaml.Node, member func(key string, k, v *yaml.Node))
 		seen[k.Value] = k.Line
 		member(k.Value, k, v)
 	}
+}
+
+// member returns the value of a key of a map, nil if there is none.
+func member(n *yaml.Node, key string) *yaml.Node {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i+1]
+		}
+	}
+	return nil
 }
 
 func (r *reader) resolve(n *yaml.Node) *yaml.Node {
