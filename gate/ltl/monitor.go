@@ -1,0 +1,225 @@
+package ltl
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// A Monitor judges a formula call by call. A step costs what the formula is long, and not what the trace is: what is
+// settled at a call is remembered as the value of each operator about the past, what is open as a remainder of the
+// formula, variables as one memory for each combination of values (a lookup for those that a call has).
+//
+// A Monitor is for one goroutine at a time.
+type Monitor struct {
+	formula Formula
+	text    string
+	program *program
+	limit   int
+	now     snapshot
+	scratch scratch
+}
+
+// MaxValues is the number of combinations of values that each each or some of a Monitor remembers.
+const MaxValues = 1 << 17
+
+// ErrOpen says that more is open at once than a monitor can hold. The formula has to be split into several.
+var ErrOpen = errors.New("too many obligations are open at once: split the formula into several")
+
+// NewMonitor returns a monitor that has seen no call.
+func NewMonitor(f Formula) (*Monitor, error) {
+	if err := Check(f); err != nil {
+		return nil, err
+	}
+	m := &Monitor{formula: f, text: f.String(), program: compile(f), limit: MaxValues}
+	if len(m.program.nodes) > 4*MaxNodes {
+		return nil, fmt.Errorf("formula: count_before makes it too large: split it into several")
+	}
+	p := m.program
+	first := lane{cells: p.cells, open: p.open, parts: make([]partState, len(p.parts))}
+	for _, q := range p.quants {
+		first.views = append(first.views, newTable(q.body.cells).view())
+	}
+	m.now = snapshot{memory: make([]int, p.memory), lanes: []lane{first}}
+	r := m.run(&m.now, &first, false)
+	for i, part := range p.parts {
+		first.parts[i].value = Pending
+		if n := &p.nodes[part.root]; !part.always && (n.op == opFact || n.op == opConst) {
+			first.parts[i].value = r.literal(part.root)
+		}
+		first.parts[i].left = obligation(part.root + len(p.nodes))
+	}
+	m.scratch.vals, m.scratch.left = make([]bool, len(p.nodes)), make([]dnf, len(p.nodes))
+	return m, nil
+}
+
+// Formula returns what is monitored.
+func (m *Monitor) Formula() Formula { return m.formula }
+
+// Calls returns the number of calls that were taken into account.
+func (m *Monitor) Calls() int { return m.now.calls }
+
+// Step takes the next call into account. After an error the monitor is what it was before.
+func (m *Monitor) Step(e Event) (Judgement, error) {
+	next, j, err := m.step(&m.now, &e)
+	if err != nil {
+		return Judgement{}, err
+	}
+	for i := range next.lanes {
+		for q := range next.lanes[i].views {
+			v := &next.lanes[i].views[q]
+			if !v.base.fits(v, m.limit) {
+				return Judgement{}, fmt.Errorf("%s: %w: %d", m.text, ErrValues, m.limit)
+			}
+		}
+	}
+	if len(next.lanes) > len(m.now.lanes) {
+		for q := range next.lanes[1].views { // from here on the sides differ
+			next.lanes[1].views[q].base = next.lanes[1].views[q].base.clone()
+		}
+	}
+	for i := range next.lanes {
+		for q := range next.lanes[i].views {
+			v := &next.lanes[i].views[q]
+			v.base.commit(v)
+			*v = v.base.view()
+		}
+	}
+	m.now = next
+	return j, nil
+}
+
+// Try judges calls as if they followed, each after those before it, and leaves the monitor as it is.
+func (m *Monitor) Try(events ...Event) ([]Judgement, error) {
+	var all []Judgement
+	now := m.now
+	for i := range events {
+		next, j, err := m.step(&now, &events[i])
+		if err != nil {
+			return nil, err
+		}
+		all, now = append(all, j), next
+	}
+	return all, nil
+}
+
+// Value says what the formula is worth after the calls so far.
+func (m *Monitor) Value() Judgement {
+	j := Judgement{}
+	j.Value = m.program.tree.value(m.now.lanes[0].parts)
+	j.Possible = m.program.tree.value(m.now.lanes[len(m.now.lanes)-1].parts)
+	return j
+}
+
+// Holds reports whether the formula holds if the trace ends here.
+func (m *Monitor) Holds() bool {
+	r := m.run(&m.now, &m.now.lanes[0], false)
+	return m.program.tree.holds(func(i int) bool { return r.holds(i) })
+}
+
+// A snapshot is what a monitor knows after some calls. It is never changed, but for the tables behind its views.
+type snapshot struct {
+	calls  int
+	memory []int  // of facts
+	lanes  []lane // one as long as no call was a Maybe; then each Maybe as it is worst, and as it is best
+}
+
+// A lane is one way to take each Maybe.
+type lane struct {
+	cells []uint32
+	open  []dnf
+	parts []partState
+	views []view
+}
+
+// A partState is what is left of a part.
+type partState struct {
+	left      dnf
+	value     Value
+	failed    bool // an instance failed for good
+	failedAt  int
+	instances []instance // those that are open
+}
+
+type instance struct {
+	left dnf
+	at   int // position of the first one that has come to this
+}
+
+type scratch struct {
+	vals []bool
+	left []dnf
+}
+
+func (m *Monitor) step(now *snapshot, e *Event) (snapshot, Judgement, error) {
+	p := m.program
+	next := snapshot{calls: now.calls + 1, memory: slices.Clone(now.memory)}
+	seen := look(p, e)
+	for _, f := range p.facts {
+		if f.update(next.memory, e) {
+			seen.maybe = true
+		}
+	}
+	lanes := now.lanes
+	if seen.maybe && len(lanes) == 1 {
+		lanes = []lane{lanes[0], lanes[0]}
+	}
+	witnesses := make([][]Witness, len(lanes))
+	next.lanes = make([]lane, len(lanes))
+	for i := range lanes {
+		r := m.run(&next, &lanes[i], i == 1)
+		r.seen = seen
+		next.lanes[i], witnesses[i] = r.step(lanes[i])
+		if r.tooMuch {
+			return snapshot{}, Judgement{}, fmt.Errorf("%s: %w", m.text, ErrOpen)
+		}
+	}
+	last := len(lanes) - 1
+	j := Judgement{Value: p.tree.value(next.lanes[0].parts), Possible: p.tree.value(next.lanes[last].parts)}
+	if j.Value.Refuses() {
+		j.Witnesses = witnesses[0]
+		j.Uncertain = j.AtFault() && !(j.Possible.Refuses() && anyNew(witnesses[last]))
+	}
+	return next, j, nil
+}
+
+func (b *branch) value(parts []partState) Value {
+	if len(b.kids) == 0 {
+		return parts[b.part].value
+	}
+	v := valueOf(b.and, True, False)
+	for i := range b.kids {
+		k := b.kids[i].value(parts)
+		if b.and {
+			v = min(v, k)
+		} else {
+			v = max(v, k)
+		}
+	}
+	return v
+}
+
+func (b *branch) holds(part func(i int) bool) bool {
+	if len(b.kids) == 0 {
+		return part(b.part)
+	}
+	for i := range b.kids {
+		if b.kids[i].holds(part) != b.and {
+			return !b.and
+		}
+	}
+	return b.and
+}
+
+// failing calls found for each part to which the failure of b is due.
+func (b *branch) failing(parts []partState, found func(part int)) {
+	if !b.value(parts).Refuses() {
+		return
+	}
+	if len(b.kids) == 0 {
+		found(b.part)
+	}
+	for i := range b.kids {
+		b.kids[i].failing(parts, found)
+	}
+}

@@ -1,0 +1,66 @@
+package ltl
+
+// settle computes the settled nodes at one call, from the memory of the earlier ones, and brings the memory up to date.
+// atom gives the truth of an atom; a Maybe is taken as hopeful says. quant gives each and some.
+func (p *program) settle(cells []uint32, vals []bool, hopeful bool, atom func(index int) Truth, quant func(index int) bool) {
+	for i := range p.nodes {
+		n := &p.nodes[i]
+		if !n.settled {
+			continue
+		}
+		v := false
+		switch n.op {
+		case opAtom:
+			switch t := atom(n.index); t {
+			case Maybe:
+				v = hopeful
+			default:
+				v = (t == Yes) != n.neg
+			}
+		case opAnd:
+			v = true
+			for _, k := range n.kids {
+				v = v && vals[k]
+			}
+		case opOr:
+			for _, k := range n.kids {
+				v = v || vals[k]
+			}
+		case opQuant:
+			v = quant(n.index)
+		case opAtLeast:
+			v = int(cells[n.cell]) >= n.k
+			if vals[n.l] && !v {
+				cells[n.cell]++
+			}
+		case opFewer:
+			v = int(cells[n.cell]) < n.k
+			if !vals[n.l] && v {
+				cells[n.cell]++
+			}
+		default:
+			was := cells[n.cell] == 1
+			now := vals[n.l]
+			switch n.op {
+			case opPrevious, opWeakPrevious:
+				v = was
+			case opOnce:
+				now = now || was
+			case opEver:
+				now = now && was
+			case opSince:
+				now = vals[n.r] || now && was
+			case opTrigger:
+				now = vals[n.r] && (now || was)
+			}
+			if n.op != opPrevious && n.op != opWeakPrevious {
+				v = now
+			}
+			cells[n.cell] = 0
+			if now {
+				cells[n.cell] = 1
+			}
+		}
+		vals[i] = v
+	}
+}
