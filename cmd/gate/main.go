@@ -57,9 +57,11 @@ back over the live ones.`,
 		newRestoreCommand(g),
 		newTranslateCommand(g),
 		newSpecsCommand(g),
+		newFlagsCommand(g),
+		newLTLCommand(g),
 		cli.ExitCodesTopic("gate", `  0  yes; done
-  1  no: translate refuses a line (but with --jsonl a refusal is a result); with restore --dry-run, something would be
-     changed
+  1  no: translate refuses a line (but with --jsonl a refusal is a result); publish refused a file; with restore
+     --dry-run, something would be changed
   2  could not tell: usage, configuration, a fault`),
 	)
 	return root

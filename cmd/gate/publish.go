@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,7 +29,8 @@ func newPublishCommand(g *globals) *cobra.Command {
 		Use:   "publish [GATE...]",
 		Short: "Hash the live files of your gates and write the export that root reads",
 		Long: `Hash every live file of the caller's gates, put what is new into the export as objects named by their SHA-256, and
-replace the manifest last. What cannot be read or named is listed in the manifest and never left out.
+replace the manifest last. What cannot be read or named is listed in the manifest and never left out; the exit code is
+then 1.
 
 Where a deploy or rollback asked for it, the accepted files are first put back over the live ones; but only if these
 are still exactly what was replaced.`,
@@ -62,6 +64,9 @@ func runPublish(ctx context.Context, g *globals, opts publishOptions) error {
 		return fmt.Errorf("--timeout %v leaves no time at all", opts.timeout)
 	}
 	targets, err := g.targets(opts.gates)
+	if err != nil && os.Geteuid() == 0 {
+		return fmt.Errorf("%w; a gate is published as its user: sudo -u USER gate publish", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -83,7 +88,10 @@ func runPublish(ctx context.Context, g *globals, opts publishOptions) error {
 			Schema string        `json:"schema"`
 			Gates  []publication `json:"gates"`
 		}{"gatehouse/publish/v1", append([]publication{}, done...)})
-		return errors.Join(append(errs, err)...)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		return publishCode(done, errs)
 	}
 	for _, p := range done {
 		g.printChanges("restored", p.Gate, p.Restored)
@@ -96,6 +104,14 @@ func runPublish(ctx context.Context, g *globals, opts publishOptions) error {
 		for _, r := range p.Refused {
 			fmt.Fprintf(g.streams.Out, "  refused %s: %s\n", cli.Line(r.Path), cli.Line(r.Reason))
 		}
+	}
+	return publishCode(done, errs)
+}
+
+// publishCode is the outcome of all gates: a file that was refused is a no, though all else is published.
+func publishCode(done []publication, errs []error) error {
+	if len(errs) == 0 && slices.ContainsFunc(done, func(p publication) bool { return len(p.Refused) > 0 }) {
+		return cli.Exit(cli.No)
 	}
 	return errors.Join(errs...)
 }
