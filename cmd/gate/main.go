@@ -60,8 +60,9 @@ back over the live ones.`,
 		newFlagsCommand(g),
 		newLTLCommand(g),
 		cli.ExitCodesTopic("gate", `  0  yes; done
-  1  no: translate refuses a line (but with --jsonl a refusal is a result); publish refused a file; with restore
-     --dry-run, something would be changed
+  1  no: translate refuses a line, the trace does not satisfy the formula of ltl or its newest call is refused (but with
+     --jsonl these are results); flags finds no such program, subcommand or help; publish refused a file; with
+     restore --dry-run, something would be changed
   2  could not tell: usage, configuration, a fault`),
 	)
 	return root
