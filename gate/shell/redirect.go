@@ -29,7 +29,7 @@ func (w *walker) redirectRoom(n int) []Redirect {
 // plainRedirects are redirections in which nothing is expanded.
 func (w *walker) plainRedirects(list []*syntax.Redirect) ([]Redirect, bool) {
 	for _, r := range list {
-		if _, ok := plainText(r.Word); !ok || r.Hdoc != nil || r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc || r.N != nil && r.N.Value[0] == '{' {
+		if _, ok := plainText(r.Word); !ok || endsAtDash(r) || r.Hdoc != nil || r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc || r.N != nil && r.N.Value[0] == '{' {
 			return nil, false
 		}
 	}
@@ -55,7 +55,19 @@ func plainRedirect(r *syntax.Redirect, text string) Redirect {
 	return out
 }
 
+// endsAtDash reports whether bash sees two words where the parser sees one: >&- and <&- are whole with the dash.
+func endsAtDash(r *syntax.Redirect) bool {
+	if r.Op != syntax.DplOut && r.Op != syntax.DplIn || len(r.Word.Parts) == 0 {
+		return false
+	}
+	first, ok := r.Word.Parts[0].(*syntax.Lit)
+	return ok && strings.HasPrefix(first.Value, "-") && (first.Value != "-" || len(r.Word.Parts) > 1)
+}
+
 func (w *walker) redirect(r *syntax.Redirect, c *ctx, st *state) Redirect {
+	if endsAtDash(r) {
+		w.fail(Unsupported, "bash takes what follows the dash for a word of its own; put a space after it", w.nodeText(r.Word))
+	}
 	out := Redirect{Op: opText(r.Op), FD: -1}
 	if r.N != nil {
 		if name, ok := strings.CutPrefix(r.N.Value, "{"); ok {
