@@ -9,6 +9,8 @@ var bashLines = []string{
 	`r {a,b}{}`, `r {.,..}`, `r {..,.}`, `r {a..}`, `r {a...c}`, `r {$(r 1),b}`, `r {'}',b}`, `r \{a,b}`, `r {a,b\}`, `r {a,b}\}`, `r {1..3}}`, `r {{1..3},x}`, `r {x,{1..}}`,
 	`r {"a,b"..c}`, `r {"a,b"...c}x`, `r {$(p a,b)..c}`, `r {"a\,b"..c}`, `r {{a,b}..c}`, `r {'a'..c}`,
 	`xa=1; r $x{a,b}`, `xa=1 xb=2; r a$x{a,b}c`, `r ${x}{a,b}`, `r $1{a,b}`, `y=z; r {$,x}y`, `r {$,x}'a'`, `r {$,x}$y`, `r a{$,b}`, `r \${a,b}`, `r {~,x}/y`, `r "$x"{a,b}`, `r $x{-,b}`,
+	// local assigns in a function only.
+	`local x=l; r $x`, `{ local x=l; }; r $x`, `f() { local x=l; r $x; }; f; r $x`, `f() { (local x=l; r $x); r $x; }; f`, `f() { bash -c 'local x=l; r $x'; }; f`, `f() { eval 'local x=l'; r $x; }; f`,
 	// A descriptor is closed by the dash alone; what follows is a word.
 	`r a 2>&-b`, `r 2>&-"b"`, `r >&-$x`, `r <&-b c`, `r {fd}<&-b`, `r 2>&-\\`, `r 2>&- b`, `r 2>&1- b`, `r >&\-b`, `{ r a; } 2>&-b`, `f() { r a; }; f 2>&-b`,
 	// An assignment after coproc.

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -103,6 +104,10 @@ func (w *walker) declareWords(name string, words []Word, bindings []*binding, st
 	}
 	if has("f") || has("F") {
 		w.declareFunctions(name, words, has("x") || name == "export", st)
+		return
+	}
+	if name == "local" && !slices.ContainsFunc(w.frames, func(f frame) bool { return f.isFunc }) {
+		w.fail(Unsupported, "local assigns nothing outside of a function; leave the word local out", joinTexts(words))
 		return
 	}
 	local := name == "local" || (name == "declare" || name == "typeset") && !has("g")

@@ -141,7 +141,7 @@ func (b *bashRunner) check(line string, exactly bool) (followed bool, err error)
 // gaveUp reports whether bash stopped in the middle for a reason that Parse does not foresee: that it lists more then is
 // no fault.
 func gaveUp(output string) bool {
-	for _, reason := range []string{"syntax error", "invalid indirect", "readonly variable", "unbound variable", "division by 0", "bad substitution",
+	for _, reason := range []string{"syntax error", "invalid indirect", "readonly variable", "No such file or directory", "unbound variable", "division by 0", "bad substitution",
 		"bad array subscript", "ambiguous redirect", "error token", "substring expression", "invalid variable name", "invalid number"} {
 		if strings.Contains(output, reason) {
 			return true
