@@ -11,6 +11,10 @@ var bashLines = []string{
 	`xa=1; r $x{a,b}`, `xa=1 xb=2; r a$x{a,b}c`, `r ${x}{a,b}`, `r $1{a,b}`, `y=z; r {$,x}y`, `r {$,x}'a'`, `r {$,x}$y`, `r a{$,b}`, `r \${a,b}`, `r {~,x}/y`, `r "$x"{a,b}`, `r $x{-,b}`,
 	// local assigns in a function only.
 	`local x=l; r $x`, `{ local x=l; }; r $x`, `f() { local x=l; r $x; }; f; r $x`, `f() { (local x=l; r $x); r $x; }; f`, `f() { bash -c 'local x=l; r $x'; }; f`, `f() { eval 'local x=l'; r $x; }; f`,
+	// What an assignment alone runs writes nothing.
+	"r \"$(i=`echo a b`)\" x", `r $(i=$(echo a)) x`, `r $(i=$(nproc)) x`, `r "$(i=$(pwd))"`, `r $(i=1 echo a)`,
+	// A continued line.
+	"r $\\\n{z} a", "r a &\\\n& r b", "r a |\\\n| r b", "r a >\\\n>o", "r a &\\\n r b", "r a &&\\\nr b", "r a 2\\\n>o", "r $\\\n(r b)", "r <\\\n(r b)", "r a\\\nb", "r $\\\n\\\nz a", "r a |\\\nr b", "r a >&\\\n-b",
 	// A descriptor is closed by the dash alone; what follows is a word.
 	`r a 2>&-b`, `r 2>&-"b"`, `r >&-$x`, `r <&-b c`, `r {fd}<&-b`, `r 2>&-\\`, `r 2>&- b`, `r 2>&1- b`, `r >&\-b`, `{ r a; } 2>&-b`, `f() { r a; }; f 2>&-b`,
 	// An assignment after coproc.

@@ -21,6 +21,10 @@ func guardText(text string, d dialect) *Error {
 		return &Error{Kind: Unsupported, Message: "a backslash at the very end is read differently by shells; take it out",
 			Source: excerpt(text, len(text)-1)}
 	}
+	if i := splitOperator(text); i >= 0 {
+		return &Error{Kind: Unsupported, Message: "a line that is continued inside an operator is read differently by shells; write the operator on one line",
+			Source: excerpt(text, i)}
+	}
 	switch d {
 	case posix, korn:
 		if i := strings.Index(text, "$'"); i >= 0 {
@@ -38,6 +42,31 @@ func guardText(text string, d dialect) *Error {
 		}
 	}
 	return nil
+}
+
+// splitOperator returns where a backslash and a newline stand between two characters that bash, which takes both away
+// first, may read as one operator or expansion; -1 for nowhere. Quotes are not looked at.
+func splitOperator(text string) int {
+	const continued = "\\\n"
+	for from := 0; ; {
+		i := strings.Index(text[from:], continued)
+		if i < 0 {
+			return -1
+		}
+		i += from
+		from = i + len(continued)
+		rest := strings.TrimLeft(text[from:], continued)
+		if i == 0 || rest == "" {
+			continue
+		}
+		before, after := text[i-1], rest[0]
+		switch {
+		case before == '$' && after != ' ' && after != '\t' && after != '\n',
+			strings.IndexByte("&|<>;(", before) >= 0 && strings.IndexByte("&|<>;(-", after) >= 0,
+			before >= '0' && before <= '9' && (after == '<' || after == '>'):
+			return i
+		}
+	}
 }
 
 // guardHeredocs refuses a text in which bash looks for the body of a here-document elsewhere than the parser. Bash reads the

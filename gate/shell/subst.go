@@ -15,7 +15,7 @@ func (w *walker) cmdSubst(p *syntax.CmdSubst, c ctx, st state) Word {
 	}
 	mark := len(w.out)
 	w.substituted(p.Stmts, c, st)
-	if len(p.Stmts) != 1 || w.err != nil {
+	if len(p.Stmts) != 1 || w.err != nil || !isCall(p.Stmts[0]) {
 		return Word{}
 	}
 	if out := w.outputOf(p.Stmts[0], mark, c); out.Known {
@@ -29,9 +29,15 @@ func (w *walker) cmdSubst(p *syntax.CmdSubst, c ctx, st state) Word {
 	return Word{}
 }
 
-// isNumber reports whether the commands since mark are one that writes a single number: $(nproc) is never split.
-func (w *walker) isNumber(mark int) bool {
-	if len(w.out) != mark+1 || w.out[mark].Sourced {
+// isCall reports whether s is a simple command with a name. What an assignment alone runs, in its value, writes nothing.
+func isCall(s *syntax.Stmt) bool {
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	return ok && len(call.Args) > 0
+}
+
+// isNumber reports whether the commands of p, listed since mark, are one that writes a single number: $(nproc) is never split.
+func (w *walker) isNumber(p *syntax.CmdSubst, mark int) bool {
+	if len(p.Stmts) != 1 || !isCall(p.Stmts[0]) || len(w.out) != mark+1 || w.out[mark].Sourced {
 		return false
 	}
 	cmd := &w.out[mark]
@@ -67,7 +73,7 @@ func (w *walker) outputOf(s *syntax.Stmt, mark int, c ctx) Stdin {
 	if w.err != nil || len(w.out) != mark+1 || s.Background || s.Negated {
 		return Stdin{}
 	}
-	if _, ok := s.Cmd.(*syntax.CallExpr); !ok {
+	if !isCall(s) {
 		return Stdin{}
 	}
 	cmd := &w.out[mark]

@@ -185,7 +185,7 @@ func (e *expander) parts(parts []syntax.WordPart, quoted bool) {
 		case *syntax.CmdSubst:
 			mark := len(e.w.out)
 			v := e.w.cmdSubst(p, *e.c, *e.st)
-			e.value(v, e.w.nodeText(p), quoted || e.st.ifs == ifsDefault && e.w.isNumber(mark))
+			e.value(v, e.w.nodeText(p), quoted || e.st.ifs == ifsDefault && e.w.isNumber(p, mark))
 		case *syntax.ArithmExp:
 			e.value(e.w.arithmValue(p.X, e.c, e.st), e.w.nodeText(p), true)
 		case *syntax.ProcSubst:
