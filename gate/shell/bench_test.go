@@ -62,7 +62,7 @@ func benchBytes() (n int64) {
 
 // seeds are the lines of the case file.
 func seeds(tb testing.TB) []string {
-	f, err := os.Open("testdata/translate.jsonl")
+	f, err := os.Open("../spec/testdata/translate.jsonl")
 	if err != nil {
 		tb.Fatal(err)
 	}
