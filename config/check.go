@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"gatehouse/internal/document"
 	"gatehouse/manifest"
 )
 
@@ -11,7 +12,7 @@ import (
 type place struct{ key, path, what string }
 
 // check holds the values against each other. What could not be read is empty, has been reported, and is left alone.
-func (c *Config) check(doc *document) {
+func (c *Config) check(doc *document.Document) {
 	ours := []place{
 		{"repository", c.Repository, "the repository"},
 		{"state", c.State, "the state"},
@@ -48,7 +49,7 @@ func liveRoots(g Gate, key string) []place {
 	return roots
 }
 
-func checkLive(doc *document, g Gate, key string, roots []place) {
+func checkLive(doc *document.Document, g Gate, key string, roots []place) {
 	var names []string
 	for _, l := range g.Live {
 		names = append(names, l.Name)
@@ -56,19 +57,19 @@ func checkLive(doc *document, g Gate, key string, roots []place) {
 	once(doc, key+".live", names)
 	apart(doc, roots, roots)
 	source := manifest.Source{Live: g.Live, Limits: g.Limits}
-	if err := source.Valid(); err != nil && len(doc.problems) == 0 { // else it has been said, with its place
-		doc.bad(key+".live", "%s", strings.ReplaceAll(err.Error(), "\n", "; "))
+	if err := source.Valid(); err != nil && doc.Problems() == 0 { // else it has been said, with its place
+		doc.Bad(key+".live", "%s", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 }
 
 // checkLoadedBy finds the misspelt live name in `plugn/**`.
-func checkLoadedBy(doc *document, g Gate, key string) {
+func checkLoadedBy(doc *document.Document, g Gate, key string) {
 	for i, l := range g.LoadedBy {
 		for j, file := range l.Files {
 			first, _, _ := strings.Cut(file, "/")
 			if validName(first) && !hasLive(g.Live, first) {
 				at := fmt.Sprintf("%s.loaded_by[%d].files[%d]", key, i, j)
-				doc.bad(at, "%q begins with the name of no live root", file)
+				doc.Bad(at, "%q begins with the name of no live root", file)
 			}
 		}
 	}
@@ -84,11 +85,11 @@ func hasLive(live []manifest.Live, name string) bool {
 }
 
 // once reports each name in a list that stands there before.
-func once(doc *document, list string, names []string) {
+func once(doc *document.Document, list string, names []string) {
 	first := make(map[string]int)
 	for i, name := range names {
 		if at, again := first[name]; again && name != "" {
-			doc.bad(fmt.Sprintf("%s[%d].name", list, i), "%q is also the name of %s[%d]", name, list, at)
+			doc.Bad(fmt.Sprintf("%s[%d].name", list, i), "%q is also the name of %s[%d]", name, list, at)
 		} else {
 			first[name] = i
 		}
@@ -97,7 +98,7 @@ func once(doc *document, list string, names []string) {
 
 // apart reports each place among these that is, holds or lies in one of the others. Where both lists are the same,
 // each pair is looked at once and the later place is the one at fault.
-func apart(doc *document, these, others []place) {
+func apart(doc *document.Document, these, others []place) {
 	same := len(these) > 0 && len(others) > 0 && &these[0] == &others[0]
 	for i, a := range these {
 		against := others
@@ -108,11 +109,11 @@ func apart(doc *document, these, others []place) {
 			switch {
 			case a.path == "" || b.path == "":
 			case a.path == b.path:
-				doc.bad(a.key, "%q is %s as well", a.path, b.what)
+				doc.Bad(a.key, "%q is %s as well", a.path, b.what)
 			case inside(b.path, a.path):
-				doc.bad(a.key, "%q lies in %s, %q", a.path, b.what, b.path)
+				doc.Bad(a.key, "%q lies in %s, %q", a.path, b.what, b.path)
 			case inside(a.path, b.path):
-				doc.bad(a.key, "%q holds %s, %q", a.path, b.what, b.path)
+				doc.Bad(a.key, "%q holds %s, %q", a.path, b.what, b.path)
 			}
 		}
 	}

@@ -2,7 +2,7 @@
 // gates, which the warden writes and gate reads before each decision.
 //
 // warden.yaml is decoded strictly and refused as one. Load opens it once, as a file that only root can have written;
-// Parse walks the YAML by hand (document.go), since the decoder of the library knows neither the path of a key nor
+// Parse walks the YAML by hand (internal/document), since the decoder of the library knows neither the path of a key nor
 // more than one problem; then the values are held against each other (check.go). Every problem is reported at once,
 // each as "FILE:LINE: key.path: what is wrong". Anchors, aliases, tags and null values are refused: no setting needs
 // them, and each is a way to write something other than it looks. Secrets are named in the file, never written there
@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"gatehouse/internal/document"
 	"gatehouse/manifest"
 )
 
@@ -114,29 +115,29 @@ func Parse(name string, data []byte) (*Config, error) {
 		Notify:   Notify{Journal: true},
 		Schedule: "@hourly",
 	}
-	doc := &document{name: name, lines: map[string]int{"": 1}}
-	if root, ok := doc.parse(data); ok {
+	doc := document.New(name)
+	if root, ok := doc.Parse(data); ok {
 		c.read(root)
-		if c.Host == "" && !doc.has("host") {
+		if c.Host == "" && !doc.Has("host") {
 			c.Host = machineName(doc)
 		}
 		c.check(doc)
 	}
-	if err := doc.err(); err != nil {
+	if err := doc.Err(); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-func machineName(doc *document) string {
+func machineName(doc *document.Document) string {
 	name, err := os.Hostname()
 	if err != nil {
-		doc.bad("host", "cannot find out this machine's host name (%v); give host", err)
+		doc.Bad("host", "cannot find out this machine's host name (%v); give host", err)
 		return ""
 	}
 	name = strings.ToLower(name)
 	if why := hostName(name); why != "" {
-		doc.bad("host", "is not given, and this machine's host name %s", why)
+		doc.Bad("host", "is not given, and this machine's host name %s", why)
 	}
 	return name
 }

@@ -266,18 +266,6 @@ func TestSecretsAreNotRepeated(t *testing.T) {
 	}
 }
 
-func TestWhatIsNearAKey(t *testing.T) {
-	fields := []field{{key: "host"}, {key: "live"}, {key: "limits"}, {key: "loaded_by"}}
-	for word, want := range map[string]string{
-		"hots": "host", "hosts": "host", "lim": "limits", "limitsize": "limits", "loaded-by": "loaded_by",
-		"LIVE": "", "x": "", "": "", "lives": "live", "zzzz": "",
-	} {
-		if got := nearest(word, fields); got != want {
-			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
-		}
-	}
-}
-
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"", "\xff\xfe", "!!binary x", "- - - -", "{a: {a: {a: [", "<<: {}\n", "a: &a [*a]\n",

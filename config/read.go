@@ -7,101 +7,102 @@ import (
 	"strings"
 	"time"
 
+	"gatehouse/internal/document"
 	"gatehouse/manifest"
 )
 
-func (c *Config) read(root value) {
-	root.mapping([]field{
-		{"version", true, version(&c.Version)},
-		{"host", false, text(&c.Host, hostName)},
-		{"repository", true, text(&c.Repository, absolute)},
-		{"vendored", false, text(&c.Vendored, relative)},
-		{"index", false, text(&c.Index, absolute)},
-		{"state", false, text(&c.State, absolute)},
-		{"gates", true, list(&c.Gates, (*Gate).read)},
-		{"notify", false, c.Notify.read},
-		{"schedule", false, text(&c.Schedule, schedule)},
-		{"peers", false, unsupported},
+func (c *Config) read(root document.Value) {
+	root.Mapping([]document.Field{
+		document.Need("version", version(&c.Version)),
+		document.May("host", text(&c.Host, hostName)),
+		document.Need("repository", text(&c.Repository, absolute)),
+		document.May("vendored", text(&c.Vendored, relative)),
+		document.May("index", text(&c.Index, absolute)),
+		document.May("state", text(&c.State, absolute)),
+		document.Need("gates", list(&c.Gates, (*Gate).read)),
+		document.May("notify", c.Notify.read),
+		document.May("schedule", text(&c.Schedule, schedule)),
+		document.May("peers", unsupported),
 	})
 }
 
-func (g *Gate) read(v value) {
+func (g *Gate) read(v document.Value) {
 	*g = Gate{
 		Decide:   DecideAccepted,
 		Witness:  true,
 		Interval: time.Hour,
 		Limits:   manifest.Limits{Entries: 10000, File: 1 << 20, Total: 64 << 20},
 	}
-	v.mapping([]field{
-		{"name", true, text(&g.Name, slug)},
-		{"user", true, account(&g.User)},
-		{"decide", false, decide(&g.Decide)},
-		{"export", false, text(&g.Export, absolute)},
-		{"live", true, list(&g.Live, readLive)},
-		{"loaded_by", false, list(&g.LoadedBy, (*LoadedBy).read)},
-		{"witness", false, boolean(&g.Witness)},
-		{"interval", false, duration(&g.Interval)},
-		{"limits", false, limits(&g.Limits)},
+	v.Mapping([]document.Field{
+		document.Need("name", text(&g.Name, slug)),
+		document.Need("user", account(&g.User)),
+		document.May("decide", decide(&g.Decide)),
+		document.May("export", text(&g.Export, absolute)),
+		document.Need("live", list(&g.Live, readLive)),
+		document.May("loaded_by", list(&g.LoadedBy, (*LoadedBy).read)),
+		document.May("witness", boolean(&g.Witness)),
+		document.May("interval", duration(&g.Interval)),
+		document.May("limits", limits(&g.Limits)),
 	})
-	if g.Export == "" && g.Name != "" && !v.doc.has(subKey(v.key, "export")) {
+	if g.Export == "" && g.Name != "" && !v.Doc.Has(document.SubKey(v.Key, "export")) {
 		g.Export = "/var/lib/gatehouse-export/" + g.Name
 	}
 }
 
-func readLive(l *manifest.Live, v value) {
-	v.mapping([]field{
-		{"name", true, text(&l.Name, slug)},
-		{"root", true, text(&l.Root, absolute)},
-		{"exclude", false, list(&l.Exclude, pattern)},
+func readLive(l *manifest.Live, v document.Value) {
+	v.Mapping([]document.Field{
+		document.Need("name", text(&l.Name, slug)),
+		document.Need("root", text(&l.Root, absolute)),
+		document.May("exclude", list(&l.Exclude, pattern)),
 	})
 }
 
-func (l *LoadedBy) read(v value) {
+func (l *LoadedBy) read(v document.Value) {
 	l.Scope = ScopeSystem
-	v.mapping([]field{
-		{"unit", true, text(&l.Unit, serviceName)},
-		{"scope", false, scope(&l.Scope)},
-		{"files", true, list(&l.Files, pattern)},
+	v.Mapping([]document.Field{
+		document.Need("unit", text(&l.Unit, serviceName)),
+		document.May("scope", scope(&l.Scope)),
+		document.Need("files", list(&l.Files, pattern)),
 	})
 }
 
-func (n *Notify) read(v value) {
-	v.mapping([]field{
-		{"slack", false, func(v value) {
+func (n *Notify) read(v document.Value) {
+	v.Mapping([]document.Field{
+		document.May("slack", func(v document.Value) {
 			n.Slack = new(Slack)
-			v.mapping([]field{
-				{"channel", true, text(&n.Slack.Channel, anything)},
-				{"token", true, secret(&n.Slack.Token)},
-				{"api_url", false, text(&n.Slack.APIURL, webURL)},
+			v.Mapping([]document.Field{
+				document.Need("channel", text(&n.Slack.Channel, anything)),
+				document.Need("token", secret(&n.Slack.Token)),
+				document.May("api_url", text(&n.Slack.APIURL, webURL)),
 			})
-		}},
-		{"webhook", false, func(v value) {
+		}),
+		document.May("webhook", func(v document.Value) {
 			n.Webhook = new(Webhook)
-			v.mapping([]field{
-				{"url", true, text(&n.Webhook.URL, webURL)},
-				{"secret", false, secret(&n.Webhook.Secret)},
+			v.Mapping([]document.Field{
+				document.Need("url", text(&n.Webhook.URL, webURL)),
+				document.May("secret", secret(&n.Webhook.Secret)),
 			})
-		}},
-		{"journal", false, boolean(&n.Journal)},
+		}),
+		document.May("journal", boolean(&n.Journal)),
 	})
 }
 
 // text stores a value for which wrong finds nothing to say.
-func text(to *string, wrong func(string) string) func(value) {
-	return func(v value) {
-		if s, ok := v.text(); !ok {
+func text(to *string, wrong func(string) string) func(document.Value) {
+	return func(v document.Value) {
+		if s, ok := v.Text(); !ok {
 			return
 		} else if why := wrong(s); why != "" {
-			v.bad("%s", why)
+			v.Bad("%s", why)
 		} else {
 			*to = s
 		}
 	}
 }
 
-func list[T any](to *[]T, read func(*T, value)) func(value) {
-	return func(v value) {
-		v.items(func(v value) {
+func list[T any](to *[]T, read func(*T, document.Value)) func(document.Value) {
+	return func(v document.Value) {
+		v.Items(func(v document.Value) {
 			var item T
 			read(&item, v)
 			*to = append(*to, item)
@@ -109,70 +110,70 @@ func list[T any](to *[]T, read func(*T, value)) func(value) {
 	}
 }
 
-func pattern(to *string, v value) { text(to, glob)(v) }
+func pattern(to *string, v document.Value) { text(to, glob)(v) }
 
-func boolean(to *bool) func(value) {
-	return func(v value) {
-		if s, ok := v.scalar("true or false", "!!bool"); ok {
+func boolean(to *bool) func(document.Value) {
+	return func(v document.Value) {
+		if s, ok := v.Scalar("true or false", "!!bool"); ok {
 			*to = strings.EqualFold(s, "true")
 		}
 	}
 }
 
-func version(to *int) func(value) {
-	return func(v value) {
-		if s, ok := v.scalar("a number", "!!int"); !ok {
+func version(to *int) func(document.Value) {
+	return func(v document.Value) {
+		if s, ok := v.Scalar("a number", "!!int"); !ok {
 			return
 		} else if s != "1" {
-			v.bad("is %s; this program knows version 1 only", s)
+			v.Bad("is %s; this program knows version 1 only", s)
 		} else {
 			*to = 1
 		}
 	}
 }
 
-func account(to *string) func(value) {
-	return func(v value) {
-		if s, ok := v.scalar("a user name or a uid", "!!str", "!!int"); !ok || !v.printable(s) {
+func account(to *string) func(document.Value) {
+	return func(v document.Value) {
+		if s, ok := v.Scalar("a user name or a uid", "!!str", "!!int"); !ok || !v.Printable(s) {
 			return
 		} else if why := userName(s); why != "" {
-			v.bad("%s", why)
+			v.Bad("%s", why)
 		} else {
 			*to = s
 		}
 	}
 }
 
-func decide(to *Decide) func(value) {
-	return func(v value) {
-		if s, ok := v.text(); !ok {
+func decide(to *Decide) func(document.Value) {
+	return func(v document.Value) {
+		if s, ok := v.Text(); !ok {
 			return
 		} else if !Decide(s).valid() {
-			v.bad("%q is none of accepted, refuse and live", s)
+			v.Bad("%q is none of accepted, refuse and live", s)
 		} else {
 			*to = Decide(s)
 		}
 	}
 }
 
-func scope(to *Scope) func(value) {
-	return func(v value) {
-		if s, ok := v.text(); !ok {
+func scope(to *Scope) func(document.Value) {
+	return func(v document.Value) {
+		if s, ok := v.Text(); !ok {
 			return
 		} else if s != string(ScopeSystem) && s != string(ScopeUser) {
-			v.bad("%q is neither system nor user", s)
+			v.Bad("%q is neither system nor user", s)
 		} else {
 			*to = Scope(s)
 		}
 	}
 }
 
-func secret(to *Secret) func(value) {
-	return func(v value) {
-		if s, ok := v.text(); !ok {
+func secret(to *Secret) func(document.Value) {
+	return func(v document.Value) {
+		if s, ok := v.Text(); !ok {
 			return
 		} else if !Secret(s).valid() {
-			v.bad("a secret is named here, not written: credential:NAME, env:NAME or file:/PATH")
+			v.Bad("a secret is named here, not written: credential:NAME, env:NAME or file:/PATH")
 		} else {
 			*to = Secret(s)
 		}
@@ -180,35 +181,35 @@ func secret(to *Secret) func(value) {
 }
 
 // duration takes whole seconds from a minute to a year.
-func duration(to *time.Duration) func(value) {
-	return func(v value) {
-		s, ok := v.scalar("a duration such as 1h or 90m", "!!str")
+func duration(to *time.Duration) func(document.Value) {
+	return func(v document.Value) {
+		s, ok := v.Scalar("a duration such as 1h or 90m", "!!str")
 		if !ok {
 			return
 		}
 		d, err := time.ParseDuration(s)
 		switch {
 		case err != nil:
-			v.bad("%q is not a duration; write 1h, 90m or 1h30m", s)
+			v.Bad("%q is not a duration; write 1h, 90m or 1h30m", s)
 		case d < time.Minute || d > 365*24*time.Hour:
-			v.bad("must be at least 1m and at most 8760h, not %s", s)
+			v.Bad("must be at least 1m and at most 8760h, not %s", s)
 		case d%time.Second != 0:
-			v.bad("must be whole seconds, not %s", s)
+			v.Bad("must be whole seconds, not %s", s)
 		default:
 			*to = d
 		}
 	}
 }
 
-func limits(to *manifest.Limits) func(value) {
-	return func(v value) {
-		v.mapping([]field{
-			{"entries", false, entries(&to.Entries)},
-			{"file", false, size(&to.File)},
-			{"total", false, size(&to.Total)},
+func limits(to *manifest.Limits) func(document.Value) {
+	return func(v document.Value) {
+		v.Mapping([]document.Field{
+			document.May("entries", entries(&to.Entries)),
+			document.May("file", size(&to.File)),
+			document.May("total", size(&to.Total)),
 		})
 		if to.File > to.Total {
-			v.bad("file (%d bytes) must not be larger than total (%d bytes)", to.File, to.Total)
+			v.Bad("file (%d bytes) must not be larger than total (%d bytes)", to.File, to.Total)
 		}
 	}
 }
@@ -216,30 +217,30 @@ func limits(to *manifest.Limits) func(value) {
 // maxEntries bounds what one pass holds in memory: a few hundred bytes an entry.
 const maxEntries = 1_000_000
 
-func entries(to *int) func(value) {
-	return func(v value) {
-		s, ok := v.scalar("a number", "!!int")
+func entries(to *int) func(document.Value) {
+	return func(v document.Value) {
+		s, ok := v.Scalar("a number", "!!int")
 		if !ok {
 			return
 		}
 		n, err := strconv.Atoi(s)
 		if err != nil || n < 1 || n > maxEntries {
-			v.bad("must be between 1 and %d, not %s", maxEntries, s)
+			v.Bad("must be between 1 and %d, not %s", maxEntries, s)
 			return
 		}
 		*to = n
 	}
 }
 
-func size(to *int64) func(value) {
-	return func(v value) {
-		s, ok := v.scalar("a size such as 64KiB or 1MiB", "!!str", "!!int")
+func size(to *int64) func(document.Value) {
+	return func(v document.Value) {
+		s, ok := v.Scalar("a size such as 64KiB or 1MiB", "!!str", "!!int")
 		if !ok {
 			return
 		}
 		n, ok := parseSize(s)
 		if !ok {
-			v.bad("%q is not a size; write bytes, or a number with KB, KiB, MB, MiB, GB or GiB", s)
+			v.Bad("%q is not a size; write bytes, or a number with KB, KiB, MB, MiB, GB or GiB", s)
 			return
 		}
 		*to = n
@@ -295,4 +296,4 @@ func webURL(s string) string {
 	}
 }
 
-func unsupported(v value) { v.bad("is not supported by this version; remove the key") }
+func unsupported(v document.Value) { v.Bad("is not supported by this version; remove the key") }

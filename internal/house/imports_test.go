@@ -19,12 +19,12 @@ const (
 var mayImport = map[string][]string{
 	// The two doors.
 	"cmd/gate": {
-		"gate", "gate/harness", "gate/catalog", "gate/rules", "gate/ltl", "gate/spec", "gate/shell", "gate/flags",
-		"gate/call", "manifest", "config", "vendor-gate/default", "internal/durable", "internal/cli",
+		"gate", "gate/harness", "gate/catalog", "gate/policy", "gate/rules", "gate/rules/library", "gate/memory", "gate/ledger",
+		"gate/secret", "gate/ltl", "gate/spec", "gate/shell", "gate/flags", "gate/call", "manifest", "config", "vendor-gate/default", "internal/durable", "internal/cli",
 	},
 	"cmd/warden": {
-		"reconcile", "peer", "systemd", "notify", "vendor-gate", "vendor-gate/default", "gate", "manifest", "config",
-		"internal/safefs", "internal/durable", "internal/cli",
+		"reconcile", "peer", "systemd", "notify", "vendor-gate", "vendor-gate/default", "gate", "gate/flags", "gate/ledger",
+		"manifest", "config", "internal/safefs", "internal/durable", "internal/cli",
 	},
 
 	// Root's side.
@@ -36,16 +36,22 @@ var mayImport = map[string][]string{
 	"notify":              {"internal/durable"},
 
 	// What both sides know.
-	"config":   {"manifest"},
+	"config":   {"manifest", "internal/document"},
 	"manifest": {"internal/safefs", "internal/durable"},
 
 	// The agent's side.
 	"gate/harness": {"gate", "gate/call", "internal/durable"},
 	"gate/catalog": {"gate", "gate/call", "internal/durable"},
 	"gate": {
-		"gate/shell", "gate/spec", "gate/flags", "gate/rules", "gate/call", "manifest", "config",
+		"gate/shell", "gate/spec", "gate/flags", "gate/policy", "gate/rules", "gate/memory", "gate/ledger", "gate/secret",
+		"gate/call", "manifest", "config", "internal/durable", "internal/wire",
 	},
-	"gate/rules":                {"gate/ltl", "gate/spec", "gate/call", "internal/durable"},
+	"gate/policy":               {"gate/spec", "gate/shell", "gate/call", "internal/document", "internal/wire"},
+	"gate/rules":                {"gate/rules/library", "gate/memory", "gate/ltl", "gate/spec", "gate/call", "internal/document", "internal/wire"},
+	"gate/rules/library":        {},
+	"gate/memory":               {"gate/secret", "internal/durable", "internal/wire"},
+	"gate/ledger":               {"gate/secret", "internal/durable"},
+	"gate/secret":               {},
 	"gate/spec":                 {"gate/shell", "gate/call"},
 	"gate/spec/internal/corpus": {"gate/spec", "gate/shell", "gate/call"}, // measures, for BENCHMARKS.md
 	"gate/spec/internal/check":  {"gate/spec"},                            // go generate
@@ -53,12 +59,14 @@ var mayImport = map[string][]string{
 	"gate/flags":                {"gate/call", "internal/durable"},
 
 	// The ground.
-	"gate/call":        {},
-	"gate/shell":       {},
-	"internal/safefs":  {},
-	"internal/durable": {},
-	"internal/cli":     {},
-	"internal/house":   {},
+	"gate/call":         {},
+	"gate/shell":        {},
+	"internal/safefs":   {},
+	"internal/durable":  {},
+	"internal/cli":      {},
+	"internal/house":    {},
+	"internal/document": {},
+	"internal/wire":     {},
 
 	// For tests only.
 	"internal/systemdtest": {},

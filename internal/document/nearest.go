@@ -1,18 +1,18 @@
-package config
+package document
 
 import "strings"
 
 // nearest returns the key that a misspelt one was most likely meant to be: one that it begins, that begins with it, or
 // that is at most two edits away. It is empty if there is none.
-func nearest(word string, fields []field) string {
+func nearest(word string, fields []Field) string {
 	best, least := "", 3
 	for _, f := range fields {
-		n := distance(word, f.key)
-		if len(word) > 1 && (strings.HasPrefix(f.key, word) || strings.HasPrefix(word, f.key)) {
+		n := distance(word, f.Key)
+		if len(word) > 1 && (strings.HasPrefix(f.Key, word) || strings.HasPrefix(word, f.Key)) {
 			n = min(n, 1)
 		}
 		if n < least && n < len(word) {
-			best, least = f.key, n
+			best, least = f.Key, n
 		}
 	}
 	return best
