@@ -19,6 +19,8 @@ type Call struct {
 	Elsewhere []Call
 	// Effects are what the call does, in the order in which it does it; nil where nobody asked for them.
 	Effects []Effect
+	// Form is how the call's spec reads its words; nil where nobody asked for it.
+	Form *Form
 }
 
 // Args are named arguments, in the order of the spec.

@@ -57,8 +57,16 @@ func BenchmarkLine(b *testing.B) {
 		_, err := Line(line, Options{Packs: packs, Shell: place})
 		return err
 	})
+	measure("forms", func(line string) error {
+		_, err := Line(line, Options{Packs: packs, Shell: place, Forms: true})
+		return err
+	})
 	measure("effects", func(line string) error {
 		_, err := Line(line, Options{Packs: packs, Shell: place, Effects: true})
+		return err
+	})
+	measure("forms and effects", func(line string) error {
+		_, err := Line(line, Options{Packs: packs, Shell: place, Forms: true, Effects: true})
 		return err
 	})
 }

@@ -110,7 +110,7 @@ func FuzzLine(f *testing.F) {
 		f.Add(w.Line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		o := Options{Packs: packs, Shell: shell.Options{Dir: "/w", Home: "/home/u"}, Effects: true}
+		o := Options{Packs: packs, Shell: shell.Options{Dir: "/w", Home: "/home/u"}, Effects: true, Forms: true}
 		commands, err := shell.Parse(line, o.Shell)
 		if err != nil {
 			return

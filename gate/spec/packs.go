@@ -15,6 +15,14 @@ import (
 //go:embed packs.bin
 var bundled string
 
+// edition is the SHA-256 of bundled, which go generate writes beside it.
+//
+//go:embed packs.sha256
+var edition string
+
+// Edition names the specs that the program comes with: what was compiled with others is not to be believed.
+func Edition() string { return edition }
+
 // Packs are the specs that are in force. A spec is decoded when its command is first met. Packs can be used by several
 // goroutines at once.
 type Packs struct {

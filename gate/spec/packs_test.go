@@ -2,7 +2,9 @@ package spec
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -21,6 +23,9 @@ func TestTheProgramHoldsThePacks(t *testing.T) {
 	}
 	if !bytes.Equal(compiled, []byte(bundled)) {
 		t.Error("packs.bin is not what packs/*.yaml compile to: go generate ./gate/spec")
+	}
+	if want := fmt.Sprintf("%x", sha256.Sum256([]byte(bundled))); Edition() != want {
+		t.Errorf("packs.sha256 is %s, want %s: go generate ./gate/spec", Edition(), want)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gatehouse/gate/call"
 	"gatehouse/gate/shell"
 )
 
@@ -32,6 +33,7 @@ type parser struct {
 	failed       bool // a required word is missing, or a value is not one of the choices: the raw words are wanted too
 	lost         bool // the subcommand has no spec
 	open         bool // there may be more words than are seen: xargs brings them, or a word can be several
+	notes
 }
 
 // A level is one command on the way from the executable to the last subcommand.
@@ -83,6 +85,7 @@ func (p *parser) top() *node { return p.levels[len(p.levels)-1].n }
 func (p *parser) parse() {
 	i := 1
 	if n := p.top(); n.oldBundle && len(p.words) > 1 && p.isBundle(p.words[1].Text) {
+		p.at = 1
 		i = p.bundle(1)
 	}
 	for i < len(p.words) {
@@ -92,6 +95,7 @@ func (p *parser) parse() {
 
 // word reads the word i and those that belong to it, and returns the index behind them.
 func (p *parser) word(i int) int {
+	p.at = i
 	n, text := p.top(), p.words[i].Text
 	if p.onlyOperands || len(text) < 2 || text[0] != '-' && text[0] != '+' {
 		if n.syntax == findExpr {
@@ -108,8 +112,7 @@ func (p *parser) word(i int) int {
 		return p.echoWord(i)
 	}
 	if text == "--" {
-		p.onlyOperands, p.dashed = true, true
-		return i + 1
+		return p.dashes(i)
 	}
 	if text[0] == '+' {
 		return p.plusWord(i)
@@ -139,8 +142,7 @@ func (p *parser) echoWord(i int) int {
 	n, text := p.top(), p.words[i].Text
 	if strings.HasPrefix(text, "--") {
 		if text == "--" && !n.posix {
-			p.onlyOperands, p.dashed = true, true
-			return i + 1
+			return p.dashes(i)
 		}
 		name, _, _ := strings.Cut(text, "=")
 		if l, _ := p.option(name); l >= 0 {
@@ -214,6 +216,11 @@ func (p *parser) operand(i int) int {
 	if n.keyValue {
 		return p.keyValue(i)
 	}
+	if p.lost && len(p.ops) == 0 {
+		p.noteSub(p.words[i].Text, i)
+	} else {
+		p.note(call.Part{Role: call.Operand, Value: p.words[i].Text}, i)
+	}
 	p.ops = append(p.ops, op{int32(i), p.dashed})
 	if n.posix {
 		p.onlyOperands = true
@@ -235,6 +242,7 @@ func (p *parser) keyValue(i int) int {
 		return p.unknown(i)
 	}
 	p.pairs = append(p.pairs, pair{int32(i), int32(eq)})
+	p.note(call.Part{Role: call.Operand, Value: text}, i)
 	p.matched = p.matched && len(n.options) == 0
 	return i + 1
 }
@@ -249,6 +257,7 @@ func (p *parser) subcommand(i int) bool {
 	switch {
 	case sub != nil:
 		p.enter(sub)
+		p.noteSub(p.pack.spelt(sub, aliased, text), i)
 		if aliased != 0 {
 			p.imply(p.pack.alias(aliased))
 		}
@@ -256,6 +265,7 @@ func (p *parser) subcommand(i int) bool {
 		return true
 	case i == p.stranger: // git --unknown VALUE status: look further
 		p.extra = append(p.extra, int32(i))
+		p.note(call.Part{Role: call.Operand, Value: text}, i)
 		return true
 	case isSubcommand(text) && len(n.operands) == 0:
 		p.lost, p.matched = true, false
@@ -284,6 +294,7 @@ func (p *parser) hit(level, option, i, cut int, has bool) {
 }
 
 func (p *parser) record(h hit) {
+	p.noteHit(&h)
 	l := p.levels[h.level]
 	o := &l.n.options[h.option]
 	slot := l.base + int(l.n.slot[h.option])
@@ -327,9 +338,11 @@ func (p *parser) take(i, level, option, glued int) int {
 		}
 		return i + 1
 	case i+o.values >= len(p.words) && p.open:
+		p.noteMissing(level, option)
 		return len(p.words) // its value comes at run time
 	case i+o.values >= len(p.words):
 		p.failed, p.matched = true, false
+		p.noteMissing(level, option)
 		if !beyond {
 			p.extra = append(p.extra, int32(i))
 		}
@@ -353,6 +366,7 @@ func numeral(s string) bool {
 // unknown sets the word i aside.
 func (p *parser) unknown(i int) int {
 	p.matched = false
+	p.noteStranger(i)
 	p.extra = append(p.extra, int32(i))
 	if !strings.Contains(p.words[i].Text, "=") {
 		p.stranger = i + 1
@@ -362,6 +376,9 @@ func (p *parser) unknown(i int) int {
 
 // imply records what the name of a command implies.
 func (p *parser) imply(a alias) {
+	noting := p.noting
+	p.noting = false // no word says it
+	defer func() { p.noting = noting }()
 	l := len(p.levels) - 1
 	n := p.levels[l].n
 	for _, set := range a.implied {

@@ -11,6 +11,9 @@
 //   - effects, if they are wanted, lists what is read, written, deleted, run or reached, with absolute paths, and says of
 //     each how sure it is (effects.go, place.go, derive.go).
 //
+// If it is wanted, the form of a call keeps what parse made of each word (parts.go): entries of a policy are compared
+// with that.
+//
 // A call that is not fully understood keeps every argument that is, and says so: unknown options and words that are left
 // over stand in extra_args, the raw words in argv, and Meta.SpecMatched is false. A long option counts only if it is
 // spelt out; of an abbreviated one the meaning is kept, but the call is not matched. A command without a spec has argv
@@ -33,6 +36,8 @@ type Options struct {
 	Packs *Packs
 	// Effects adds what a call does: Call.Effects, absolute paths in the arguments, redirect_to and the like.
 	Effects bool
+	// Forms adds how the spec reads the words: Call.Form.
+	Forms bool
 	// Root is a directory, absolute; effects on paths that are not known to be below it are marked. "": no marks.
 	Root string
 	// ReadFile returns the content of a file that a call reads what to do from, such as a diff; nil: none can be read.
@@ -69,6 +74,10 @@ func Translate(commands []shell.Command, o Options) []call.Call {
 		}
 	}
 	t.texts = make([]string, 0, words)
+	if o.Forms {
+		t.forms = make([]call.Form, 0, len(commands))
+		t.parts, t.path = make([]call.Part, 0, words), make([]string, 0, 2*len(commands))
+	}
 	calls := make([]call.Call, 0, max(here, min(1, len(commands))))
 	for i := range commands {
 		c := &commands[i]
@@ -97,6 +106,9 @@ type translator struct {
 	texts      []string      // behind all argv of the line
 	allArgs    call.Args     // behind the arguments of several calls
 	allEffects []call.Effect // behind the effects of several calls
+	forms      []call.Form
+	parts      []call.Part // behind all forms of the line
+	path       []string    // behind all their paths
 	p          parser
 	bounds     []bound
 	given      []uint16 // options of the executable
@@ -119,6 +131,8 @@ func (t *translator) rest() {
 	packs := t.o.Packs
 	t.o, t.c, t.before, t.texts, t.argv, t.unknown, t.effects, t.changed = Options{}, nil, nil, nil, nil, nil, nil, changes{}
 	t.allArgs, t.allEffects = nil, nil
+	t.forms, t.parts, t.path = nil, nil, nil
+	t.p.notes = notes{}
 	t.places = placer{moves: t.places.moves[:0]}
 	t.p.words = nil
 	packs.idle.Put(t)
@@ -157,10 +171,19 @@ func (t *translator) call(to *call.Call, c *shell.Command) {
 		to.Name = a.tool
 		p.imply(a)
 	}
+	if t.o.Forms {
+		t.beginForm(to, pack.spelt(n, aliased, base))
+	}
 	p.parse()
+	if t.o.Forms {
+		t.endForm(to)
+	}
 	t.bounds = t.bounds[:0]
 	if !p.lost {
 		t.bounds = p.bind(t.bounds)
+		if t.o.Forms {
+			t.files(to.Form)
+		}
 	}
 	if t.o.Effects {
 		t.locate()
@@ -192,6 +215,9 @@ func several(words []shell.Word) bool {
 // unlisted makes the call of a command without a spec.
 func (t *translator) unlisted(to *call.Call, base string) {
 	t.bare = true
+	if t.o.Forms {
+		t.bareForm(to, base)
+	}
 	to.Name = toolName(base)
 	to.Args = append(t.room(4), call.Arg{Name: "argv", Value: t.argv[1:]})
 	if t.o.Effects {

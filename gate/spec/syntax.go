@@ -24,8 +24,9 @@ func (p *parser) long(i int) int {
 	}
 	if p.top().syntax == getopt {
 		if l, o := p.abbreviated(name); l >= 0 { // what it means is kept, but it is not exact
-			p.matched = false
+			p.matched, p.cut = false, true
 			next := p.take(i, l, o, glued)
+			p.cut = false
 			p.setAside(i)
 			return next
 		}
@@ -144,6 +145,7 @@ func (p *parser) cluster(i int) int {
 			}
 			p.matched = false
 			p.setAside(i)
+			p.noteLetter(i, text[j])
 			p.stranger = i + 1
 			if word.State != shell.Exact {
 				return i + 1
@@ -219,6 +221,7 @@ func (p *parser) bundle(i int) int {
 		switch {
 		case l < 0:
 			p.matched = false
+			p.noteLetter(i, p.words[i].Text[j])
 			p.setAside(i)
 		case !p.levels[l].n.options[o].takesWord():
 			p.hit(l, o, i, 0, false)
@@ -227,6 +230,7 @@ func (p *parser) bundle(i int) int {
 			next++
 		default:
 			p.failed, p.matched = true, false
+			p.noteMissing(l, o)
 		}
 	}
 	return next
@@ -322,6 +326,7 @@ func (p *parser) findWord(i int) int {
 	}
 	if end == len(p.words) {
 		p.failed, p.matched = true, false
+		p.noteMissing(l, o)
 		p.setAside(i)
 		return end
 	}

@@ -2,16 +2,19 @@
 //
 //	go run ./gate/spec/internal/check [-write FILE] [DIR]
 //
-// DIR is gate/spec/packs if it is not given. With -write it also writes what the packs compile to, which is what
-// go generate ./gate/spec does.
+// DIR is gate/spec/packs if it is not given. With -write it also writes what the packs compile to, and its
+// SHA-256 into a file beside it, which is what go generate ./gate/spec does.
 package main
 
 import (
+	"crypto/sha256"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"gatehouse/gate/spec"
 )
@@ -50,7 +53,10 @@ func Main(args []string, stdout, stderr io.Writer) int {
 		return 1
 	}
 	if *write != "" {
-		if err := os.WriteFile(*write, compiled, 0o644); err != nil {
+		sum := fmt.Appendf(nil, "%x", sha256.Sum256(compiled))
+		err := errors.Join(os.WriteFile(*write, compiled, 0o644),
+			os.WriteFile(strings.TrimSuffix(*write, filepath.Ext(*write))+".sha256", sum, 0o644))
+		if err != nil {
 			fmt.Fprintln(stderr, "check:", err)
 			return 2
 		}
