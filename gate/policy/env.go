@@ -1,0 +1,106 @@
+package policy
+
+import "strings"
+
+// A Variable is one item of env.allow: a name, or the beginning of names with a * behind it.
+type Variable struct {
+	Name string
+	At   string // FILE:LINE
+}
+
+// EnvAllowed reports whether the variable may be set in front of a command, and if not, why.
+func (p *Policy) EnvAllowed(name string) (ok bool, why string) {
+	wide := ""
+	for i := range p.Env {
+		begin, open := strings.CutSuffix(p.Env[i].Name, "*")
+		if !open && begin == name {
+			return true, ""
+		}
+		if open && strings.HasPrefix(name, begin) {
+			wide = p.Env[i].Name
+		}
+	}
+	switch {
+	case wide != "" && !Dangerous(name):
+		return true, ""
+	case Dangerous(name):
+		return false, name + " chooses a program, a library or code; only its full name in env.allow lets it through"
+	}
+	return false, "env.allow does not name " + name
+}
+
+// Dangerous reports whether a variable chooses a program, a library or code, or where they are looked for, so that a wide
+// item of env.allow does not cover it.
+func Dangerous(name string) bool {
+	for _, begin := range dangerousBegins() {
+		if strings.HasPrefix(name, begin) {
+			return true
+		}
+	}
+	upper := strings.ToUpper(name) // http_proxy and HTTP_PROXY
+	switch upper {
+	case "PATH", "HOME", "SHELL", "IFS", "ENV", "CDPATH", "FPATH", "PS0", "PS1", "PS2", "PS4", "PROMPT_COMMAND", "SHELLOPTS", "BASHOPTS",
+		"TMPDIR", "TEMP", "TMP", "TERMINFO", "TERMINFO_DIRS", "TERMCAP", "LOCPATH", "NLSPATH", "GCONV_PATH", "HOSTALIASES",
+		"RESOLV_HOST_CONF", "LOCALDOMAIN", "RES_OPTIONS", "MALLOC_TRACE", "NIS_PATH", "GETCONF_DIR", "TZDIR",
+		"PAGER", "MANPAGER", "MANPATH", "SYSTEMD_PAGER", "SYSTEMD_LESS", "SYSTEMD_EDITOR", "GH_PAGER", "GLAB_PAGER", "DELTA_PAGER",
+		"BAT_PAGER", "AWS_PAGER", "PSQL_PAGER", "LESSOPEN", "LESSCLOSE", "LESSKEY", "LESSKEYIN", "LESS", "MORE", "LESSKEYIN_SYSTEM",
+		"EDITOR", "VISUAL", "SUDO_EDITOR", "SUDO_ASKPASS", "FCEDIT", "HGEDITOR", "SVN_EDITOR", "KUBE_EDITOR", "GH_EDITOR", "VIMINIT",
+		"EXINIT", "GVIMINIT", "MYVIMRC", "VIM", "VIMRUNTIME", "BROWSER", "GH_BROWSER", "SSH_ASKPASS", "SSH_AUTH_SOCK", "DISPLAY",
+		"NODE_OPTIONS", "NODE_PATH", "NODE_EXTRA_CA_CERTS", "NODE_REPL_EXTERNAL_MODULE", "BUN_OPTIONS", "DENO_DIR",
+		"RUBYOPT", "RUBYLIB", "RUBYPATH", "GEM_HOME", "GEM_PATH", "BUNDLE_GEMFILE", "BUNDLE_PATH", "BUNDLE_BIN", "RAILS_ENV_FILE",
+		"CLASSPATH", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "JAVA_OPTS", "JAVA_HOME", "MAVEN_OPTS", "MAVEN_ARGS",
+		"M2_HOME", "GRADLE_OPTS", "GRADLE_USER_HOME", "SBT_OPTS", "ANT_OPTS", "ANT_ARGS", "CATALINA_OPTS", "SCALA_HOME", "GROOVY_HOME",
+		"LUA_PATH", "LUA_CPATH", "LUA_INIT", "PHPRC", "PHP_INI_SCAN_DIR", "COMPOSER_HOME", "JULIA_LOAD_PATH", "JULIA_DEPOT_PATH",
+		"JULIA_PROJECT", "R_PROFILE", "R_PROFILE_USER", "R_ENVIRON", "R_ENVIRON_USER", "R_LIBS", "R_LIBS_USER", "R_HOME", "GUILE_LOAD_PATH",
+		"TCLLIBPATH", "EMACSLOADPATH", "ERL_LIBS", "ERL_FLAGS", "ERL_AFLAGS", "ERL_ZFLAGS", "ELIXIR_ERL_OPTIONS", "AWKPATH", "AWKLIBPATH",
+		"CC", "CXX", "CPP", "LD", "AR", "AS", "NM", "RANLIB", "STRIP", "FC", "HOSTCC", "OBJCOPY", "COMPILER_PATH", "LIBRARY_PATH", "CPATH",
+		"C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "GCC_EXEC_PREFIX", "CCC_OVERRIDE_OPTIONS", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS",
+		"MAKE", "MAKEFLAGS", "GNUMAKEFLAGS", "MAKEFILES", "MFLAGS", "CMAKE_TOOLCHAIN_FILE", "CMAKE_PREFIX_PATH", "CMAKE_PROGRAM_PATH",
+		"PKG_CONFIG", "PKG_CONFIG_PATH", "PKG_CONFIG_LIBDIR", "PKG_CONFIG_SYSROOT_DIR", "LIBTOOL", "ACLOCAL_PATH", "M4PATH", "CONFIG_SITE",
+		"RUSTC", "RUSTDOC", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "RUSTFLAGS", "RUSTDOCFLAGS", "CARGO", "CARGO_HOME", "RUSTUP_HOME",
+		"RUSTUP_TOOLCHAIN", "RUSTC_BOOTSTRAP", "GOFLAGS", "GOROOT", "GOPATH", "GOBIN", "GOTOOLDIR", "GOTOOLCHAIN", "GOPROXY", "GONOSUMDB",
+		"GONOSUMCHECK", "GOSUMDB", "GOINSECURE", "GOPRIVATE", "GONOPROXY", "GOENV", "GOWORK", "GOVCS", "GOAUTH", "GOCACHEPROG",
+		"GOPACKAGESDRIVER", "GCCGO", "CGO_CFLAGS", "CGO_LDFLAGS", "CGO_CPPFLAGS", "CGO_CXXFLAGS",
+		"RSYNC_RSH", "RSYNC_CONNECT_PROG", "RSYNC_PROXY", "CVS_RSH", "SVN_SSH", "TAR_OPTIONS", "TAPE", "ZIPOPT", "UNZIP", "GZIP", "XZ_OPT",
+		"XZ_DEFAULTS", "GREP_OPTIONS", "RIPGREP_CONFIG_PATH", "FZF_DEFAULT_COMMAND", "FZF_DEFAULT_OPTS", "FZF_DEFAULT_OPTS_FILE",
+		"BAT_CONFIG_PATH", "ACKRC", "CURL_HOME", "WGETRC", "NETRC", "HTTPIE_CONFIG_DIR", "OPENSSL_CONF", "OPENSSL_MODULES", "OPENSSL_ENGINES",
+		"GNUPGHOME", "INPUTRC", "SCREENRC", "TMUX", "TMUX_TMPDIR", "PGSYSCONFDIR", "PGSERVICEFILE", "PGPASSFILE", "PSQLRC", "MYSQL_HOME",
+		"SQLITE_HISTORY", "BC_ENV_ARGS", "POSIXLY_CORRECT", "DOCKER_HOST", "DOCKER_CONFIG", "DOCKER_CONTEXT", "DOCKER_CERT_PATH",
+		"CONTAINER_HOST", "KUBECONFIG", "KUBECTL_EXTERNAL_DIFF", "HELM_PLUGINS", "HELM_CONFIG_HOME", "ANSIBLE_CONFIG", "VAULT_ADDR",
+		"AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_CA_BUNDLE", "CLOUDSDK_CONFIG",
+		"CLOUDSDK_PYTHON", "GOOGLE_APPLICATION_CREDENTIALS", "AZURE_CONFIG_DIR", "TF_CLI_CONFIG_FILE", "TF_CLI_ARGS", "TF_PLUGIN_CACHE_DIR",
+		"TERRAFORM_CONFIG", "PULUMI_HOME", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "FTP_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR",
+		"REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSLKEYLOGFILE", "DBUS_SESSION_BUS_ADDRESS", "DBUS_SYSTEM_BUS_ADDRESS", "QT_PLUGIN_PATH",
+		"GTK_PATH", "GTK_MODULES", "GIO_EXTRA_MODULES", "GST_PLUGIN_PATH", "GDK_PIXBUF_MODULE_FILE", "VK_LAYER_PATH", "OCL_ICD_VENDORS",
+		"VIRTUAL_ENV", "PIPX_HOME", "PIPX_BIN_DIR", "POETRY_HOME", "TOX_TESTENV_PASSENV", "PYTEST_ADDOPTS", "PYTEST_PLUGINS", "IPYTHONDIR",
+		"JUPYTER_PATH", "JUPYTER_CONFIG_DIR", "MYPYPATH", "MYPY_CONFIG_FILE_DIR", "PYLINTRC", "PERLLIB", "PERL", "ESLINT_USE_FLAT_CONFIG",
+		"BABEL_CONFIG_FILE", "PRE_COMMIT_HOME", "HUSKY", "LEFTHOOK_CONFIG", "DEBUGINFOD_URLS", "GDBHISTFILE", "VALGRIND_LIB", "ASAN_OPTIONS",
+		"QEMU_LD_PREFIX", "FAKEROOTKEY", "BASH_LOADABLES_PATH", "HISTFILE", "MAIL", "MAILPATH", "MAILCAPS", "DPKG_ROOT", "APT_CONFIG",
+		"DEBIAN_FRONTEND_CONFIG", "RPM_CONFIGDIR", "HOMEBREW_RUBY_PATH", "NIX_PATH", "NIX_CONFIG", "NIX_CONF_DIR", "NIX_USER_CONF_FILES",
+		"ZDOTDIR", "KSH_ENV", "PSMODULEPATH", "COMSPEC", "PATHEXT":
+		return true
+	}
+	return false
+}
+
+// dangerousBegins are the families of such variables.
+func dangerousBegins() []string {
+	return []string{
+		"LD_", "DYLD_", "_RLD", "GLIBC_TUNABLES", "BASH_FUNC_", "BASH_ENV", "GIT_", "SSH_", "PYTHON", "PERL5", "PERL_", "PIP_", "UV_",
+		"CONDA_", "NPM_CONFIG_", "npm_config_", "YARN_", "PNPM_", "COREPACK_", "CARGO_BUILD_", "CARGO_TARGET_", "CARGO_PROFILE_",
+		"CARGO_ALIAS_", "CARGO_REGISTR", "CARGO_UNSTABLE_", "DOTNET_", "COMPlus_", "CORECLR_", "MSBUILD", "NUGET_", "JAVA_TOOL_", "XDG_",
+		"COMPOSE_", "BUILDKIT_HOST", "ANSIBLE_", "TF_VAR_", "TF_CLI_ARGS_", "DIRENV_", "MISE_", "ASDF_", "NVM_", "PYENV_", "RBENV_",
+		"HOMEBREW_", "GATEHOUSE_", "CLAUDE_", "CODEX_", "OPENCLAW_", "GCONV_", "QEMU_", "RUBY", "BUNDLE_",
+	}
+}
+
+// variable reports whether s is a name that a variable can have.
+func variable(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if !(c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || i > 0 && c >= '0' && c <= '9') {
+			return false
+		}
+	}
+	return s != ""
+}
