@@ -29,6 +29,7 @@ func readDefinition(entry string) (d definition, ok bool) {
 			return d, len(d.flag.Names) > 0
 		}
 		names, rest = span(names, rest)
+		again := slices.Contains(d.flag.Names, names[0]) && d.flag.Value == Unknown
 		for _, name := range names {
 			if !slices.Contains(d.flag.Names, name) {
 				d.flag.Names = append(d.flag.Names, name)
@@ -37,9 +38,12 @@ func readDefinition(entry string) (d definition, ok bool) {
 		had := d.flag.Value == Required
 		var one Flag // a value shown with each name is the same value
 		rest = glued(&one, rest)
-		rest, again := d.values(&one, rest)
+		rest, more := d.values(&one, rest)
+		if again && one.Value == Required { // --check, --check=quiet
+			one.Value, one.Choices = Optional, nil
+		}
 		d.take(one, had)
-		if !again {
+		if !more {
 			d.describe(entry, rest)
 			return d, true
 		}

@@ -38,6 +38,8 @@ func (s *scan) inlineList(text string) bool {
 			return false
 		} else if second, _ := readName(rest[i+1:]); second == nil || isShort(first[0]) != isShort(second[0]) {
 			return false // two spellings of one flag
+		} else if s.takesValue(first[0]) && !s.defines(second[0]) && !strings.Contains(rest, "=") {
+			return false // -perm mode, then -perm -mode
 		}
 	}
 	u := synopsis{list: true, known: func(string) bool { return false }}
@@ -61,6 +63,9 @@ func flagsIn(list string) (count int) {
 				return 0
 			}
 		case atFlag(word):
+			if names, rest := readName(word); rest != "" && rest[0] == ',' && isNumber(names[0]) {
+				return 0 // the line numbers of a patch: @@ -1,2 +1,3 @@
+			}
 			count++
 		case strings.ContainsAny(word[:1], "<{[("):
 			if strings.Contains(word, "-") && startsFlag(word) {
@@ -109,6 +114,13 @@ func (s *scan) flagList(text string) bool {
 	}
 	s.reset()
 	return len(u.flags) > 0
+}
+
+// takesValue reports whether an entry says that the flag of this name needs a value.
+func (p *parser) takesValue(name string) bool {
+	return p.defines(name) && slices.ContainsFunc(p.defs, func(e entry) bool {
+		return e.flag.Value == Required && slices.Contains(e.flag.Names, name)
+	})
 }
 
 // defines reports whether an entry has this name.

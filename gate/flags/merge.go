@@ -11,10 +11,19 @@ func (p *parser) finished() (flags []Flag) {
 	hidden := slices.ContainsFunc(p.defs, func(e entry) bool { return e.hidden })
 	for _, e := range p.defs {
 		f := e.flag
+		if letter, word, ok := gluedWord(f.Names[0]); ok && len(f.Names) == 1 && f.Value == Unknown && isPlaceholderName(word) {
+			f.Names = []string{letter}
+			setValue(&f, Required, word)
+		}
 		prose := strings.Join(e.prose, "\n")
 		readProse(&f, prose, hidden)
 		if e.hidden && f.Value == Unknown {
 			f.Value, f.Uncertain = Required, true
+		}
+		for _, name := range alsoNamed(prose) {
+			if !p.defines(name) {
+				f.Names = append(f.Names, name)
+			}
 		}
 		flags = add(flags, f)
 		for _, name := range f.Names {
@@ -26,6 +35,29 @@ func (p *parser) finished() (flags []Flag) {
 		}
 	}
 	return flags
+}
+
+// isPlaceholderName reports whether word, glued to a capital letter, is the name of that flag's value: -Olevel. Most such
+// words are a part of the name: -Wall.
+func isPlaceholderName(word string) bool {
+	return slices.Contains([]string{"level", "file", "path", "type", "mode", "size", "num", "number", "count", "format"}, word)
+}
+
+// alsoNamed returns the other names that the text of a flag gives it: print this help (also -? or --help).
+func alsoNamed(prose string) (names []string) {
+	_, after, _ := strings.Cut(strings.Join(strings.Fields(prose), " "), "(also ")
+	list, _, closed := strings.Cut(after, ")")
+	if !closed {
+		return nil
+	}
+	for word := range strings.FieldsSeq(strings.NewReplacer(" or ", " ", " and ", " ", ",", " ").Replace(list)) {
+		name, rest := readName(word)
+		if len(name) != 1 || rest != "" {
+			return nil
+		}
+		names = append(names, name[0])
+	}
+	return names
 }
 
 func find(flags []Flag, name string) *Flag {

@@ -30,6 +30,9 @@ func readName(s string) (names []string, rest string) {
 				return []string{"-" + any}, after
 			}
 		}
+		if rest := strings.TrimLeft(body, "#"); len(body)-len(rest) > 1 { // -###
+			return []string{dash + body[:len(body)-len(rest)]}, rest
+		}
 		if r, n := utf8.DecodeRuneInString(body); n > 0 && isSingle(r, body[n:]) {
 			return []string{dash + body[:n]}, body[n:]
 		}
@@ -38,7 +41,7 @@ func readName(s string) (names []string, rest string) {
 	if word == "" {
 		return nil, s
 	}
-	if len(rest) > 1 && (rest[0] == ',' || rest[0] == ':') && rest[1] == '<' {
+	if len(word) > 1 && len(rest) > 1 && (rest[0] == ',' || rest[0] == ':') && rest[1] == '<' {
 		word, rest = word+rest[:1], rest[1:] // -Wl,<options> -agentlib:<library>
 	}
 	return []string{dash + word}, rest
@@ -68,6 +71,9 @@ func isNameRune(r rune) bool {
 
 // isSingle reports whether the punctuation r, with rest after it, is a flag of one character: -? -# -@ -0.
 func isSingle(r rune, rest string) bool {
+	if r == '<' || r == '>' {
+		return strings.HasPrefix(rest, ", -") // -<, --less-than
+	}
 	if !strings.ContainsRune("?#@!$%&+^~:.*_", r) {
 		return false
 	}
@@ -104,3 +110,8 @@ func atFlag(s string) bool {
 
 // startsFlag reports whether s begins with a flag, or with a bracket and then one.
 func startsFlag(s string) bool { return atFlag(strings.TrimLeft(s, "[({ ")) }
+
+// isNumber reports whether name is a dash and a number.
+func isNumber(name string) bool {
+	return len(name) > 1 && strings.Trim(name[1:], "0123456789") == ""
+}

@@ -104,14 +104,17 @@ func (p *parser) body() {
 type scan struct {
 	*parser
 	in        section
-	inIndent  int  // the indentation of the section's heading
-	exampleAt int  // that of the first example, 0 before
-	current   bool // an entry is open
-	at        int  // its indentation
-	column    int  // where its text begins; 0 if not known yet
-	prose     int  // the indentation of the previous line if that was prose, else -1
-	heading   bool // the previous line that was not blank ends in a colon
-	row       bool // and looks like a row of a table
+	inIndent  int    // the indentation of the section's heading
+	exampleAt int    // that of the first example, 0 before
+	current   bool   // an entry is open
+	at        int    // its indentation
+	column    int    // where its text begins; 0 if not known yet
+	prose     int    // the indentation of the previous line if that was prose, else -1
+	heading   bool   // the previous line that was not blank ends in a colon
+	symbol    string // the first column of a row about something else than flags: N-M, then -M may be one as well
+	patch     bool   // in a patch
+	patchAt   int
+	defaults  bool // in a paragraph that says which flags are given anyway
 	inline    bool // in a paragraph of flags, several a line
 	commands  commandList
 }
@@ -124,13 +127,23 @@ func (s *scan) line(line string) {
 	text := strings.TrimLeft(line, " ")
 	at := len(line) - len(text)
 	if text == "" {
-		s.prose, s.inline = -1, false
+		s.prose, s.inline, s.defaults = -1, false, false
+		return
+	}
+	if s.defaults {
 		return
 	}
 	for _, bullet := range []string{"* ", "- ", "• ", "o ", "[!] ", "! "} {
 		if after, ok := strings.CutPrefix(text, bullet); ok && strings.HasPrefix(after, "-") && atFlag(after) {
 			text, at = after, at+len(bullet)
 		}
+	}
+	if s.patch && at >= s.patchAt {
+		return
+	}
+	if s.patch = isPatch(text); s.patch {
+		s.patchAt = at
+		return
 	}
 	switch {
 	case s.in == examples && at > s.inIndent && (s.exampleAt == 0 || at >= s.exampleAt):
@@ -173,7 +186,7 @@ func (s *scan) entry(text string, at int) bool {
 	} else {
 		s.defs = append(s.defs, entry{definition: d})
 	}
-	s.in, s.commands = options, commandList{}
+	s.in, s.commands, s.symbol = options, commandList{}, ""
 	s.current, s.at, s.column, s.prose, s.heading = true, at, 0, at, false
 	if d.text != "" {
 		s.defs[len(s.defs)-1].prose = append(s.defs[len(s.defs)-1].prose, d.text)
@@ -205,12 +218,12 @@ func (s *scan) accepts(d *definition, at int) bool {
 	if len(d.flag.Names) > 2 && (d.weak && strings.HasPrefix(d.text, "and ") || d.text == "") && len(d.flag.Names[0]) > 2 && !slices.ContainsFunc(d.flag.Names, isShort) && !isLong(d.flag.Names[0]) {
 		return false // an enumeration in prose
 	}
+	if n := d.flag.Names[0]; len(d.flag.Names) == 1 && isShort(n) && !s.current && s.symbol != "" && (len(s.symbol) < 4 || strings.Contains(s.symbol, n[1:])) && mentions(d.text, n[1:]) {
+		return false // a row of another table: the ranges of cut, the numbers of find
+	}
 	strong := !d.weak && d.text != "" || len(d.flag.Names) > 1 || d.open
 	if s.current && len(s.defs) > 0 && s.defs[len(s.defs)-1].open {
 		return true
-	}
-	if !s.current && s.row && s.prose == at {
-		return false // a row of another table: the ranges of cut
 	}
 	if !s.current {
 		// After a line of prose at the same place it is the rest of that prose.
@@ -232,6 +245,7 @@ func (s *scan) accepts(d *definition, at int) bool {
 
 // text reads a line that is no entry: the text of one, a heading, a subcommand, or prose.
 func (s *scan) text(text string, at int) {
+	s.defaults = strings.HasSuffix(text, " defaults to:")
 	if s.current && at > s.at {
 		if s.column == 0 {
 			s.column = at
@@ -258,13 +272,25 @@ func (s *scan) text(text string, at int) {
 	if at <= s.at {
 		s.current, s.column = false, 0
 	}
-	s.prose, s.heading, s.row = at, strings.HasSuffix(text, ":"), isRow(text)
+	s.prose, s.heading = at, strings.HasSuffix(text, ":")
+	if symbol := rowSymbol(text); symbol != "" {
+		s.symbol = symbol
+	}
 }
 
-// isRow reports whether text is a row of a table about something else than flags: a symbol, a gap, a text.
-func isRow(text string) bool {
+// isPatch reports whether a patch begins with text.
+func isPatch(text string) bool {
+	return strings.HasPrefix(text, "diff --") || strings.HasPrefix(text, "@@ -") || strings.HasPrefix(text, "@@@ -")
+}
+
+// rowSymbol returns the first column of a row of a table about something else than flags: a symbol, a gap, a text. It
+// is "" if text is no such row.
+func rowSymbol(text string) string {
 	symbol, _, ok := strings.Cut(text, "   ")
-	return ok && strings.ToUpper(symbol) == symbol && !strings.Contains(symbol, " ")
+	if !ok || len(symbol) > 4 && strings.ToUpper(symbol) != symbol || strings.Contains(symbol, " ") {
+		return ""
+	}
+	return symbol
 }
 
 // dosStyle reads flags that begin with a slash or backslash, where a text has no others.

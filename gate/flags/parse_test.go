@@ -29,6 +29,24 @@ func show(help Help) string {
 
 func TestLayoutsOfRealPrograms(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
+		"the rows of another table": {
+			"  -n   ignored\n\nEach range is one of:\n\n  N     N'th byte\n  N-M   from N'th to M'th byte\n  -M    from first to M'th byte\n", "-n:n",
+		},
+		"operands before the options": {
+			"  CONTEXT          the context\n  -c, --compute    compute it\n  -###             like -v\n  -E               preprocess\n", "-c,--compute:n -###:n -E:n",
+		},
+		"ways to write a number": {"TESTS\n       +n     for greater than n,\n\n       -n     for less than n,\n\n       -amin n\n              Minutes.\n", "-amin:r"},
+		"a value that looks like a flag": {
+			"       -perm mode\n              Exactly.\n\n       -perm -mode\n              All of them.\n", "-perm:r",
+		},
+		"what is given anyway":            {"  -b, --blocks=N   blocks\n\n*This* tar defaults to:\n--format=gnu -f- -b20\n--rsh=/x\n", "-b,--blocks:r"},
+		"other names in the text":         {"-h     : print this help (also -? or --help)\n-V     : print the version\n         (also --version)\n", "-h,-?,--help:n -V,--version:n"},
+		"a name with and without a value": {"  -c, --check, --check=diagnose-first  check\n  -C, --check=quiet, --check=silent  like -c\n", "-c,--check:o? -C:n?"},
+		"a patch as an example": {
+			"OPTIONS\n       -p     Patch.\n\n           @@@ -98,20 -98,12 +98,20 @@@\n                   x\n            -static void describe(char *arg)\n           ++static\n", "-p:n",
+		},
+		"a value glued to a capital": {"       -Olevel\n              Optimise.\n       -Wall  Warn.\n", "-O:r -Wall:n"},
+		"names that are signs":       {"  -<, --less-than=NUMBER   fewer\n  ->, --more-than=NUMBER   more\n", "-<,--less-than:r ->,--more-than:r"},
 		"a long name in a second column": {
 			"POSIX options:\t\tGNU long options:\n\t-f progfile\t\t--file=progfile\n\t-F fs\t\t\t--field-separator=fs\n",
 			"-f,--file:r -F,--field-separator:r",
