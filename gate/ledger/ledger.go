@@ -196,23 +196,11 @@ func (l Log) before(name string) (*Dropped, error) {
 
 func (l Log) flush(f *os.File) error { return l.Disk.Do("sync", f.Name(), f.Sync) }
 
-// lock waits for the other writers. It asks often at first: most hold the lock for less than a millisecond.
+// lock waits for the other writers.
 func (l Log) lock(ctx context.Context) (*durable.Lock, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.wait())
 	defer cancel()
-	once, stop := context.WithCancel(ctx)
-	stop()
-	for pause := 100 * time.Microsecond; ; pause = min(2*pause, 5*time.Millisecond) {
-		lock, err := durable.AcquireLock(once, l.path(lockName))
-		if !errors.Is(err, durable.ErrLocked) {
-			return lock, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, err
-		case <-time.After(pause):
-		}
-	}
+	return durable.AcquireLock(ctx, l.path(lockName))
 }
 
 func (l Log) path(name string) string { return filepath.Join(l.Dir, name) }

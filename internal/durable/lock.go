@@ -23,7 +23,7 @@ func AcquireLock(ctx context.Context, name string) (*Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	for {
+	for wait := 200 * time.Microsecond; ; wait = min(2*wait, 5*time.Millisecond) {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		switch {
 		case err == nil:
@@ -36,7 +36,7 @@ func AcquireLock(ctx context.Context, name string) (*Lock, error) {
 		case <-ctx.Done():
 			f.Close()
 			return nil, fmt.Errorf("lock %s: %w", name, ErrLocked)
-		case <-time.After(50 * time.Millisecond):
+		case <-time.After(wait):
 		}
 	}
 }
