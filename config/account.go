@@ -20,15 +20,35 @@ func (g Gate) UID() (uint32, error) {
 
 // GID is the primary group of the gate's user.
 func (g Gate) GID() (uint32, error) {
+	u, err := g.account()
+	if err != nil {
+		return 0, err
+	}
+	return parseID(u.Gid)
+}
+
+// Home is the home directory of the gate's user, as the account database has it.
+func (g Gate) Home() (string, error) {
+	u, err := g.account()
+	if err != nil {
+		return "", err
+	}
+	if absolute(u.HomeDir) != "" {
+		return "", fmt.Errorf("gate %s: the home directory %q of user %s is no clean absolute path", g.Name, u.HomeDir, g.User)
+	}
+	return u.HomeDir, nil
+}
+
+func (g Gate) account() (*user.User, error) {
 	lookup := user.Lookup
 	if numeric(g.User) {
 		lookup = user.LookupId
 	}
 	u, err := lookup(g.User)
 	if err != nil {
-		return 0, g.noAccount(err)
+		return nil, g.noAccount(err)
 	}
-	return parseID(u.Gid)
+	return u, nil
 }
 
 func (g Gate) noAccount(err error) error {

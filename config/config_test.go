@@ -201,6 +201,11 @@ func TestUserIDs(t *testing.T) {
 			}
 		}
 	}
+	for user, want := range map[string]string{"root": "/root", "0": "/root", "no-such-user-here": ""} {
+		if home, err := (Gate{User: user}).Home(); home != want || (err != nil) != (want == "") {
+			t.Errorf("%s: home %q (%v), want %q", user, home, err, want)
+		}
+	}
 	if uid, err := (Gate{User: "4000000000"}).UID(); err != nil || uid != 4000000000 {
 		t.Errorf("a uid that nobody has: %d, %v", uid, err)
 	}

@@ -21,6 +21,10 @@ type Publisher struct {
 	Source     Source
 	Export     string // directory, absolute
 	Disk       durable.Disk
+
+	// Log, if set, says where the decision log ends. It is asked while no other run publishes, so that no manifest names
+	// an earlier end than the one before; nil is that there is no log.
+	Log func(ctx context.Context) *Log
 }
 
 // Names in an export.
@@ -84,6 +88,9 @@ func (p *Publisher) publish(ctx context.Context, now time.Time) (*Manifest, erro
 		Tree:        Tree(found.Entries),
 		Entries:     found.Entries,
 		Refused:     found.Refused,
+	}
+	if p.Log != nil {
+		m.Log = p.Log(ctx)
 	}
 	return m, p.write(m, previous, objects, old)
 }

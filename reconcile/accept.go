@@ -81,8 +81,11 @@ func acceptable(r *Report, fingerprint string, witness bool) error {
 		return fmt.Errorf("%w: %s", ErrNotAcceptable, fmt.Sprintf(format, args...))
 	}
 	for _, f := range r.Findings {
+		if f.Result.beside() {
+			continue
+		}
 		switch f.Result {
-		case Drifted, Rejected, Stale, Unknown, Unreachable: // what is in memory does not stand in the way of a review
+		case Drifted, Rejected:
 		case Overdue:
 			if !witness {
 				return refuse("%s, and there is no witness of the live files", f.Reason)

@@ -3,15 +3,12 @@ package reconcile
 import (
 	"bytes"
 	"context"
-	"io"
 	"os"
 	"testing"
 	"time"
 
 	"gatehouse/manifest"
 )
-
-type readCloser = io.ReadCloser
 
 // claimed reads what the export says now.
 func claimed(t *testing.T, h *host) *manifest.Manifest {

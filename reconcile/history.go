@@ -15,7 +15,7 @@ import (
 type Event struct {
 	At          time.Time `json:"at"`
 	Gate        string    `json:"gate"`
-	Action      string    `json:"action"` // accept, reject, deploy, rollback, pause, resume
+	Action      string    `json:"action"` // accept, reject, deploy, rollback, pause, resume, accept-log, grant, revoke
 	Fingerprint string    `json:"fingerprint,omitempty"`
 	Tree        string    `json:"tree,omitempty"`
 	Replaces    string    `json:"replaces,omitempty"`
@@ -23,6 +23,13 @@ type Event struct {
 	By          string    `json:"by"`
 	Why         string    `json:"why,omitempty"`
 	ID          string    `json:"id,omitempty"` // of an acceptance; one that was cut short may be recorded twice
+
+	// Of an exception.
+	Grant    string    `json:"grant,omitempty"` // its id
+	Decision string    `json:"decision,omitempty"`
+	Subject  string    `json:"subject,omitempty"`
+	Call     string    `json:"call,omitempty"`
+	Until    time.Time `json:"until,omitzero"`
 }
 
 func (w *Warden) historyPath() string { return filepath.Join(w.State, "history.jsonl") }

@@ -77,7 +77,7 @@ func (h *host) git(args ...string) string {
 }
 
 func (h *host) gate() Gate {
-	return Gate{Name: "claude", GroupID: -1, Export: h.path("export"), Witness: true, Interval: time.Hour,
+	return Gate{Name: "claude", GroupID: -1, Export: h.path("export"), Witness: true, ByAccepted: true, Interval: time.Hour,
 		Source: manifest.Source{Owner: uint32(os.Getuid()), Live: []manifest.Live{{Name: "policy", Root: h.path("live")}},
 			Limits: manifest.Limits{Entries: 100, File: 1 << 20, Total: 1 << 20}}}
 }
@@ -98,7 +98,24 @@ func (h *host) warden(disk durable.Disk) (*Warden, error) {
 		return nil, err
 	}
 	return &Warden{Host: "host", BootID: strings.TrimSpace(string(bootID)), State: h.path("state"), Program: "warden", Repository: repository, Disk: disk, Now: time.Now,
-		LockFor: 5 * time.Second, Outbox: &notify.Outbox{Dir: h.path("state/notices"), Disk: disk, Host: "host", Sinks: sinks}}, nil
+		LockFor: 5 * time.Second, Compile: compileTest, Outbox: &notify.Outbox{Dir: h.path("state/notices"), Disk: disk, Host: "host", Sinks: sinks}}, nil
+}
+
+// compileTest joins the files, as a compiler that takes everything.
+func compileTest(paths []string, open func(string) (io.ReadCloser, error)) ([]byte, error) {
+	var compiled []byte
+	for _, path := range paths {
+		file, err := open(path)
+		if err != nil {
+			return nil, err
+		}
+		data, err := io.ReadAll(file)
+		if err = errors.Join(err, file.Close()); err != nil {
+			return nil, err
+		}
+		compiled = append(compiled, data...)
+	}
+	return compiled, nil
 }
 
 func (h *host) must() *Warden {

@@ -127,7 +127,7 @@ func (w *Warden) writeGeneration(ctx context.Context, g Gate, next *manifest.Gen
 		err := stored.Verify(ctx)
 		stored.Close()
 		if err == nil && stored.Generation.Tree == next.Tree {
-			return nil
+			return w.compile(g, dir) // a run that was cut short may have left it out
 		}
 	}
 	if err := w.Disk.RemoveAll(dir); err != nil {
@@ -137,31 +137,10 @@ func (w *Warden) writeGeneration(ctx context.Context, g Gate, next *manifest.Gen
 	if err := manifest.WriteGeneration(ctx, w.Disk, dir, next, content, perms); err != nil {
 		return fmt.Errorf("prepare the accepted copy: %w", err)
 	}
-	return w.compile(dir, g, next)
-}
-
-// compile refuses a policy that the gate could not read, and stores its fast form beside the files.
-func (w *Warden) compile(dir string, g Gate, next *manifest.Generation) error {
-	if w.Compile == nil {
-		return nil
+	if err := w.compile(g, dir); err != nil {
+		return errors.Join(err, w.Disk.RemoveAll(dir))
 	}
-	stored, err := manifest.OpenGeneration(dir, g.Source.Limits)
-	if err != nil {
-		return err
-	}
-	defer stored.Close()
-	compiled, err := w.Compile(stored.Open)
-	if err != nil {
-		return errors.Join(fmt.Errorf("compile the policy of gate %s: %w", next.Gate, err), w.Disk.RemoveAll(dir))
-	}
-	path := filepath.Join(dir, "compiled")
-	if err := w.Disk.WriteFile(path, compiled, 0o640); err != nil {
-		return err
-	}
-	if g.GroupID < 0 {
-		return nil
-	}
-	return w.Disk.Do("chown", path, func() error { return os.Chown(path, -1, g.GroupID) })
+	return nil
 }
 
 // dropGenerations removes all generations of a gate but the two that are named.

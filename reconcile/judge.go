@@ -20,14 +20,21 @@ type facts struct {
 	export   string             // the directory that the claim is from
 	digest   string             // SHA-256 of the manifest's bytes
 	witness  *manifest.Snapshot // what root saw itself; nil without a witness
+
+	byAccepted bool  // the accepted copy is what judges the agent's calls
+	broken     error // why the accepted policy does not compile
 }
 
 // judge says how a gate stands. It reads no clock and no file.
 func judge(gate string, f facts, s *state, interval time.Duration, now time.Time) Report {
 	r := Report{Gate: gate, CheckedAt: now, Accepted: tree(f.accepted), Vendored: tree(f.head), Changes: []manifest.Change{}}
+	if f.broken != nil {
+		r.Findings = append(r.Findings, brokenPolicy(f.broken))
+	}
 	if f.claim == nil {
 		r.Findings = append(r.Findings, unreadable(f.export, f.claimErr))
 		r.Findings = append(r.Findings, unclaimed(f)...)
+		r.addFinding(s.Log.finding(gate))
 		r.settle()
 		return r
 	}
@@ -35,6 +42,7 @@ func judge(gate string, f facts, s *state, interval time.Duration, now time.Time
 	if finding := s.Publication.order(f.claim, f.digest, now); finding != nil {
 		r.Findings = append(r.Findings, *finding) // an old claim says nothing about now
 		r.Findings = append(r.Findings, unclaimed(f)...)
+		r.addFinding(s.Log.finding(gate))
 		r.settle()
 		return r
 	}
@@ -46,6 +54,8 @@ func judge(gate string, f facts, s *state, interval time.Duration, now time.Time
 	if f.witness != nil {
 		r.Findings = append(r.Findings, compareWitness(f, s, now)...)
 	}
+	r.addFinding(s.Log.next(f.claim.Log, now).finding(gate))
+	r.addFinding(otherPolicy(f, s))
 	r.settle()
 	return r
 }
@@ -220,6 +230,13 @@ func refusals(f facts) []Finding {
 
 func (r *Report) add(result Result, reason, next string) {
 	r.Findings = append(r.Findings, Finding{Result: result, Reason: reason, Next: next})
+}
+
+// addFinding adds a finding, if there is one.
+func (r *Report) addFinding(f *Finding) {
+	if f != nil {
+		r.Findings = append(r.Findings, *f)
+	}
 }
 
 // DriftID is how a fingerprint is shown: "d-" and its first 12 digits.

@@ -87,9 +87,9 @@ func over(kind Result, r *Report) bool {
 	switch {
 	case r.Complete():
 		return true
-	case kind == Error:
+	case kind == Error, kind == BrokenPolicy, kind == LogRewound: // known whatever is published
 		return r.Result != Error
-	case kind == Missing, kind == Replayed, kind == Overdue:
+	case kind == Missing, kind == Replayed, kind == Overdue, kind == OtherPolicy:
 		return r.Tree != "" && !r.Has(Replayed)
 	default:
 		return false

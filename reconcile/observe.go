@@ -16,14 +16,14 @@ import (
 // observe gathers the facts of one gate. An error means that something of ours could not be read; what is wrong with
 // the export is among the facts.
 func (w *Warden) observe(ctx context.Context, g Gate, s *state) (*facts, error) {
-	f := &facts{export: g.Export}
+	f := &facts{export: g.Export, byAccepted: g.ByAccepted}
 	accepted, err := w.accepted(g)
 	if err != nil {
 		return nil, err
 	}
 	if accepted != nil {
 		f.accepted = accepted.Generation
-		defer accepted.Close()
+		accepted.Close()
 	}
 	if f.at, f.head, err = w.head(ctx, g, s, f.accepted); err != nil {
 		return nil, err
@@ -59,7 +59,11 @@ func readClaim(ctx context.Context, g Gate) (*manifest.Manifest, string, error) 
 // claimDigest identifies one publication. Its time and sequence are in it, so that two different manifests with the
 // same number are told apart.
 func claimDigest(m *manifest.Manifest) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d\n%s\n%s\n%s\n%v\n", m.Sequence, m.BootID, m.PublishedAt, m.Tree, m.Refused))
+	text := fmt.Appendf(nil, "%d\n%s\n%s\n%s\n%v\n", m.Sequence, m.BootID, m.PublishedAt, m.Tree, m.Refused)
+	if m.Log != nil {
+		text = fmt.Appendf(text, "%v\n", *m.Log)
+	}
+	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 

@@ -2,7 +2,9 @@
 //
 // One pass over a gate has these steps, always in this order:
 //
-//   - settle: finish or undo an acceptance that was cut short, by its intent record;
+//   - expire: remove the exceptions whose time is up;
+//   - settle: finish or undo an acceptance that was cut short, by its intent record, and bring the compiled form of the
+//     accepted policy up to date;
 //   - observe: read the accepted copy, HEAD of the repository, the publisher's export and, as a witness, the live files;
 //   - judge: compare them (a pure function of those facts, what is remembered and the time);
 //   - stage: copy the changed objects, each once, and keep them only if they hash to what the manifest says; then look
@@ -17,7 +19,10 @@
 // Decisions where the design is silent: a gate of which nothing was ever accepted drifts from the empty set. A
 // publisher's sequence numbers count milliseconds, so a forged high one is told by the clock and never raises the mark.
 // "unpublished" and "in-flux" are announced only when they outlast an interval, since the next export cures them.
-// An export that is overdue can still be accepted from where root itself has just seen the same live files.
+// An export that is overdue can still be accepted from where root itself has just seen the same live files. How the
+// gate's log of decisions is held to go on is in log.go.
+//
+// Grant makes an exception for one call and a time, and Revoke ends it. Both stand in the history before they count.
 //
 // reconcile knows manifest, vendor-gate, notify and durable. It does not know configuration, systemd or the command
 // line: cmd/warden joins those, and passes the policy compiler as Compile.
@@ -41,14 +46,16 @@ import (
 
 // A Gate is what a pass needs to know of one gate.
 type Gate struct {
-	Name     string
-	Problem  error  // why nothing can be said of it, such as a user that does not exist
-	User     string // as sudo takes it; empty leaves it out of the commands that are named to people
-	GroupID  int    // of the gate's user, who may read the accepted copy; -1 leaves the group alone
-	Export   string
-	Source   manifest.Source // the live files and whose they must be
-	Witness  bool
-	Interval time.Duration
+	Name    string
+	Problem error  // why nothing can be said of it, such as a user that does not exist
+	User    string // as sudo takes it; empty leaves it out of the commands that are named to people
+	GroupID int    // of the gate's user, who may read the accepted copy; -1 leaves the group alone
+	Export  string
+	Source  manifest.Source // the live files and whose they must be
+	Witness bool
+	// ByAccepted says that the accepted copy is what judges the agent's calls, so that its log has to name that.
+	ByAccepted bool
+	Interval   time.Duration
 }
 
 // A Warden makes passes over gates and carries out what a person decides about them.
@@ -61,8 +68,9 @@ type Warden struct {
 	RepositoryErr error
 	Outbox        *notify.Outbox
 	Disk          durable.Disk
-	// Compile turns the files of a policy into the form that the gate reads fast, or says why it cannot. May be nil.
-	Compile func(files func(path string) (io.ReadCloser, error)) ([]byte, error)
+	// Compile turns the files of a gate, by their paths, into the form that the gate reads fast, or says why it cannot:
+	// every problem on a line of its own. The same files always give the same form. May be nil.
+	Compile func(paths []string, open func(path string) (io.ReadCloser, error)) ([]byte, error)
 	// Processes says how the services that hold a gate's files in memory stand against the disk, which is as root has
 	// just seen it, or nil for not yet seen. May be nil; it must answer within the time that its context gives.
 	Processes func(ctx context.Context, g Gate, seen *manifest.Snapshot) []Process
@@ -96,6 +104,9 @@ func (w *Warden) Reconcile(ctx context.Context, gates []Gate) (*Pass, error) {
 // report with the result Error; the error is for what must stop the run.
 func (w *Warden) pass(ctx context.Context, g Gate, left int) (*Report, error) {
 	now := w.Now().UTC()
+	if err := w.expireGrants(g.Name, now); err != nil {
+		return nil, err
+	}
 	s, err := w.loadState(g.Name)
 	if err == nil && g.Problem != nil {
 		err = g.Problem
@@ -183,11 +194,17 @@ func (w *Warden) look(ctx context.Context, g Gate, s *state, now time.Time) (*Re
 	if _, err := w.settle(ctx, g, s); err != nil {
 		return nil, err
 	}
+	broken, err := w.recompile(g)
+	if err != nil {
+		return nil, err
+	}
 	for range maxRestarts {
 		f, err := w.observe(ctx, g, s)
 		if err != nil {
 			return nil, err
 		}
+		f.broken = broken
+		s.InForce = s.InForce.next(tree(f.accepted), now)
 		s.Gone, s.Source = goneRoots(s.Gone, *f, now), s.Source.next(&g.Source, now)
 		report := judge(g.Name, *f, s, g.Interval, now)
 		err = w.stage(ctx, g, &report, f)
@@ -203,6 +220,7 @@ func (w *Warden) look(ctx context.Context, g Gate, s *state, now time.Time) (*Re
 		}
 		if f.claim != nil && !report.Has(Replayed) {
 			s.Publication = s.Publication.next(f.claim, f.digest, s.boot, now)
+			s.Log = s.Log.next(f.claim.Log, now)
 		}
 		return &report, nil
 	}

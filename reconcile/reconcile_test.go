@@ -241,29 +241,6 @@ func TestReplayedManifest(t *testing.T) {
 	h.expect(InSync)
 }
 
-func TestCompileRefusesBeforeAnythingIsCommitted(t *testing.T) {
-	h := newHost(t, "")
-	h.publish()
-	r := h.expect(Drifted)
-	w := h.must()
-	w.Compile = func(files func(string) (readCloser, error)) ([]byte, error) {
-		return nil, errors.New("gate.yaml:1: no such key")
-	}
-	if _, _, err := w.Accept(context.Background(), h.gate(), r.Fingerprint, Decision{By: "ann"}); err == nil || !strings.Contains(err.Error(), "no such key") {
-		t.Fatalf("accept: %v", err)
-	}
-	if _, err := os.Stat(h.path("repo/.git/refs/heads/main")); err == nil {
-		t.Error("something was committed")
-	}
-	w.Compile = func(files func(string) (readCloser, error)) ([]byte, error) { return []byte("compiled"), nil }
-	if _, _, err := w.Accept(context.Background(), h.gate(), r.Fingerprint, Decision{By: "ann"}); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := os.ReadFile(h.path("state/accepted/claude/compiled")); err != nil || string(got) != "compiled" {
-		t.Errorf("compiled: %q %v", got, err)
-	}
-}
-
 func TestPauseHoldsNoticesAndNotFindings(t *testing.T) {
 	r := newReceiver(t)
 	h := newHost(t, r.URL)

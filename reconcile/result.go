@@ -17,10 +17,13 @@ const (
 	PublisherDisagrees Result = "publisher-disagrees" // root's own look differs from the claim, and not by age
 	Mismatch           Result = "mismatch"            // an object does not hash to its name
 	Replayed           Result = "replayed"            // an older manifest than one that was seen before
+	BrokenPolicy       Result = "broken-policy"       // the accepted policy is one that the gate cannot read
 	Diverged           Result = "diverged"            // live, accepted and HEAD all differ
 	Drifted            Result = "drifted"             // live differs from what was accepted
 	Behind             Result = "behind"              // a reviewed state is not in force or not live yet
 	Rejected           Result = "rejected"            // a drift that a person saw and does not want
+	OtherPolicy        Result = "other-policy"        // the gate says that it judges by another policy than the accepted
+	LogRewound         Result = "log-rewound"         // the log of decisions does not go on from what was seen
 	Unpublished        Result = "unpublished"         // live changed after it was published
 	Stale              Result = "stale"               // a service still runs what it loaded before the files changed
 	Unknown            Result = "unknown"             // what a service has loaded cannot be told
@@ -36,13 +39,21 @@ const (
 // isDrift reports whether r is about live files that are not as accepted.
 func isDrift(r Result) bool { return r == Drifted || r == Diverged || r == Rejected }
 
-// inMemory reports whether r is about what services have loaded, not about files.
-func (r Result) inMemory() bool { return r == Stale || r == Unknown || r == Unreachable }
+// beside reports whether r says nothing about how the live files stand against what was accepted: it is about what
+// services have loaded, what the gate logged, or what the accepted files are worth. None of it stands in the way of a
+// review, which may well be what mends it.
+func (r Result) beside() bool {
+	switch r {
+	case Stale, Unknown, Unreachable, OtherPolicy, LogRewound, BrokenPolicy:
+		return true
+	}
+	return false
+}
 
 // rank is the place in that order; what is not named is as bad as Error.
 func (r Result) rank() int {
-	i := slices.Index([]Result{PublisherDisagrees, Mismatch, Replayed, Diverged, Drifted, Behind, Rejected, Unpublished,
-		Stale, Unknown, Missing, Overdue, Refused, InFlux, Unreachable, Error, InSync}, r)
+	i := slices.Index([]Result{PublisherDisagrees, Mismatch, Replayed, BrokenPolicy, Diverged, Drifted, Behind, Rejected,
+		OtherPolicy, LogRewound, Unpublished, Stale, Unknown, Missing, Overdue, Refused, InFlux, Unreachable, Error, InSync}, r)
 	if i < 0 {
 		return Error.rank()
 	}
@@ -106,10 +117,10 @@ func (r *Report) Complete() bool {
 	return r.Result != ""
 }
 
-// Files is the worst result about the files, whatever the services that load them hold in memory.
+// Files is the worst result about how the live files stand against what was accepted.
 func (r *Report) Files() Result {
 	for _, f := range r.Findings { // the worst first
-		if !f.Result.inMemory() {
+		if !f.Result.beside() {
 			return f.Result
 		}
 	}

@@ -38,6 +38,9 @@ type state struct {
 	Seen []string `json:"seen,omitempty"`
 	// Held is since when there has been one finding or another that the agent's next publish should cure.
 	Held time.Time `json:"held,omitzero"`
+	// Log is where the gate's log of decisions ended, and where it broke.
+	Log     decisionLog `json:"log,omitzero"`
+	InForce force       `json:"in_force,omitzero"`
 	// Silent is since when the manager of a unit has not answered.
 	Silent map[string]time.Time `json:"silent,omitempty"`
 
@@ -187,7 +190,7 @@ func (w *Warden) prepare() error {
 	for _, dir := range []struct {
 		name string
 		perm fs.FileMode
-	}{{"", 0o711}, {"accepted", 0o755}, {"gates", 0o700}, {"staged", 0o700}, {"intents", 0o700}, {"notices", 0o700}} {
+	}{{"", 0o711}, {"accepted", 0o755}, {"grants", 0o755}, {"gates", 0o700}, {"staged", 0o700}, {"intents", 0o700}, {"notices", 0o700}} {
 		if err := w.Disk.MkdirAll(filepath.Join(w.State, dir.name), dir.perm); err != nil {
 			return fmt.Errorf("prepare the state directory: %w", err)
 		}

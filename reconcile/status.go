@@ -10,8 +10,9 @@ import (
 // A Status is the last report on a gate with what has come of it since.
 type Status struct {
 	Report
-	Pause  *Pause `json:"pause,omitempty"`
-	Unseen bool   `json:"-"` // no pass was made yet; the report is Missing
+	Pause  *Pause  `json:"pause,omitempty"`
+	Grants []Grant `json:"grants,omitempty"` // in force now
+	Unseen bool    `json:"-"`                // no pass was made yet; the report is Missing
 }
 
 // Status returns how the gate stood at the last pass. It makes none, and changes nothing; but a pass that is itself
@@ -36,6 +37,7 @@ func (w *Warden) Status(g Gate) (*Status, error) {
 	if s.paused(now) {
 		status.Pause = s.Pause
 	}
+	status.Grants, _ = w.Grants(g) // what cannot be read counts for nothing, and doctor names it
 	status.settle()
 	return status, nil
 }

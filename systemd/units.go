@@ -69,6 +69,8 @@ func (h Host) AskUsers() bool {
 //     gatehouse-reconcile-soon.path goes by the note and starts gatehouse-reconcile-soon.service, the early pass. A path
 //     unit hears nothing while its service is at work, so one alone would miss the end of a burst; and an agent that
 //     publishes in a loop only brings about one early pass a minute;
+//   - gatehouse-flags: path and service, which asks the programs that the accepted gates allow for their flags. It runs
+//     what those gates name, so it is nobody: a user of its own, made for the run, without network and capabilities;
 //   - gatehouse-notify: path and service, where a receiver of notices is reached over the network;
 //   - gatehouse-serve.service, instead of the timer, where somebody enables it;
 //   - gatehouse-failure@UNIT.service says that a run of one of these failed.
@@ -103,11 +105,12 @@ func Units(h Host) ([]File, error) {
 		files = append(files, File{Path: filepath.Join(UnitDir, name), Mode: 0o644, Data: signed(text.Bytes()),
 			Units: units, Enable: len(units) > 0, Start: len(units) > 0})
 	}
-	for _, name := range []string{"gatehouse-reconcile.timer", "gatehouse-reconcile.path", "gatehouse-reconcile-soon.path"} {
+	for _, name := range []string{"gatehouse-reconcile.timer", "gatehouse-reconcile.path", "gatehouse-reconcile-soon.path",
+		"gatehouse-flags.path"} {
 		add(name, name, data, name)
 	}
 	for _, name := range []string{"gatehouse-reconcile.service", "gatehouse-reconcile-changed.service",
-		"gatehouse-reconcile-soon.service", "gatehouse-serve.service", "gatehouse-failure@.service", "gatehouse-publish@.service"} {
+		"gatehouse-reconcile-soon.service", "gatehouse-flags.service", "gatehouse-serve.service", "gatehouse-failure@.service", "gatehouse-publish@.service"} {
 		add(name, name, data)
 	}
 	if h.Network {

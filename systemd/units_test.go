@@ -127,6 +127,8 @@ func TestUnitsOfAHost(t *testing.T) {
 	}
 	want := []string{
 		"gatehouse-failure@.service",
+		"gatehouse-flags.path gatehouse-flags.path",
+		"gatehouse-flags.service",
 		"gatehouse-notify.path gatehouse-notify.path",
 		"gatehouse-notify.service",
 		"gatehouse-publish@.service",
@@ -163,6 +165,9 @@ func TestWhatUnitsSay(t *testing.T) {
 			[]string{"PrivateNetwork", "CAP_"}},
 		"what says that something failed has no handler": {exampleHost(), "gatehouse-failure@.service",
 			[]string{"failed --state /var/lib/gatehouse %i\n", "LoadCredential=slack-token:"}, []string{"OnFailure=g"}},
+		"what runs other programs is nobody, and root's part of it has no capability": {exampleHost(), "gatehouse-flags.service",
+			[]string{"DynamicUser=yes\n", "CapabilityBoundingSet=\n", "PrivateNetwork=yes", "flags --harvest-to %t/gatehouse-flags\nExecStart=!/usr/bin/true",
+				"ReadWritePaths=-/var/lib/gatehouse/flags -%t/gatehouse\n"}, []string{"LoadCredential", "AF_INET", "CAP_"}},
 		"a gate's publisher is its user and writes beside its files": {exampleHost(), "gatehouse-publish@claude.service.d/gate.conf",
 			[]string{"User=daemon\n", "ReadWritePaths=-/var/lib/gatehouse-export/claude -/home/agent/.config -/home/agent\n"}, nil},
 		"the directory of an export is watched": {exampleHost(), "gatehouse-reconcile.path",

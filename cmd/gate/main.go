@@ -1,5 +1,5 @@
-// Command gate is the agent's door: it runs as the agent's user, says which calls a shell line can make, publishes what
-// the gate's own files are, and puts accepted files back.
+// Command gate is the agent's door: it runs as the agent's user, judges command lines, publishes what the gate's own
+// files are, and puts accepted files back.
 //
 // Which gates are meant, and where their files are, comes from root's index where there is one that lists the caller;
 // then neither a flag nor the environment can say otherwise. Without it, the warden.yaml of the host is read.
@@ -40,13 +40,14 @@ func newRoot(streams cli.Streams, index string) *cobra.Command {
 	g := &globals{streams: streams, index: index}
 	root := &cobra.Command{
 		Use:   "gate",
-		Short: "The agent's side of the gate: read its command lines, publish its files, put accepted ones back",
-		Long: `gate runs as the agent's user. It says which calls a shell line can make, without running it. It publishes what the
-gate's own files are, for root's warden to compare with the copy that a person accepted, and it puts accepted files
-back over the live ones.`,
-		Example: `  gate translate "git status | head"
-  gate publish
-  gate restore --dry-run`,
+		Short: "The agent's side of the gate: judge command lines, publish the gate's files, put accepted ones back",
+		Long: `gate runs as the agent's user. It says whether a command line may run, by a policy that a person wrote, and why not, and
+runs nothing itself. It publishes what the gate's own files are, for root's warden to compare with the copy that a person
+accepted, and it puts accepted files back over the live ones.`,
+		Example: `  gate init                            # a policy for this project and machine
+  gate check "git status | head"       # may it run?
+  gate policy git push --force         # which entry says so?
+  gate publish`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -59,11 +60,21 @@ back over the live ones.`,
 		newSpecsCommand(g),
 		newFlagsCommand(g),
 		newLTLCommand(g),
-		cli.ExitCodesTopic("gate", `  0  yes; done
-  1  no: translate refuses a line, the trace does not satisfy the formula of ltl or its newest call is refused (but with
-     --jsonl these are results); flags finds no such program, subcommand or help; publish refused a file; with
+		newCheckCommand(g),
+		newInitCommand(g),
+		newPolicyCommand(g),
+		newRulesCommand(g),
+		newVerifyCommand(g),
+		newDoctorCommand(g),
+		newLogCommand(g),
+		newWhyCommand(g),
+		cli.ExitCodesTopic("gate", `  0  yes; done; check: every line is allowed
+  1  no: check answers ask or deny, or not as --expect has it; policy has remarks (--lint) or does not let the CALL pass;
+     rules test answers otherwise than the file expects; rules judge finds a broken rule;
+     verify and doctor find something wrong; translate refuses a line, the trace does not satisfy the formula of ltl or its newest call is refused (but with
+     --jsonl these are results, and so are those of check); flags finds no such program, subcommand or help; publish refused a file; with
      restore --dry-run, something would be changed
-  2  could not tell: usage, configuration, a fault`),
+  2  could not tell: usage, configuration (a policy that cannot be read), a fault`),
 	)
 	return root
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,7 +31,7 @@ func newPublishCommand(g *globals) *cobra.Command {
 		Short: "Hash the live files of your gates and write the export that root reads",
 		Long: `Hash every live file of the caller's gates, put what is new into the export as objects named by their SHA-256, and
 replace the manifest last. What cannot be read or named is listed in the manifest and never left out; the exit code is
-then 1.
+then 1. The manifest also says where your decision log ends, so that root's side notices one that was cut or rewritten.
 
 Where a deploy or rollback asked for it, the accepted files are first put back over the live ones; but only if these
 are still exactly what was replaced.`,
@@ -57,6 +58,7 @@ type publication struct {
 	Absent   []string           `json:"absent,omitempty"` // live roots that are not there
 	Refused  []manifest.Refusal `json:"refused"`
 	Restored []manifest.Change  `json:"restored"`
+	Log      *manifest.Log      `json:"log,omitempty"` // where the decision log ended
 }
 
 func runPublish(ctx context.Context, g *globals, opts publishOptions) error {
@@ -75,7 +77,7 @@ func runPublish(ctx context.Context, g *globals, opts publishOptions) error {
 	var done []publication
 	var errs []error
 	for _, t := range targets {
-		p, err := t.publish(ctx)
+		p, err := t.publish(ctx, g.logHead)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("gate %s: %w", t.gate, err))
 		}
@@ -117,18 +119,23 @@ func publishCode(done []publication, errs []error) error {
 }
 
 // publish carries out a restore that was asked for, and then publishes what is live.
-func (t *target) publish(ctx context.Context) (*publication, error) {
+func (t *target) publish(ctx context.Context, head func(context.Context) (*manifest.Log, error)) (*publication, error) {
 	restored, restoreErr := t.restoreIfAsked(ctx)
 	if restoreErr != nil {
 		restoreErr = fmt.Errorf("the restore that was asked for: %w", restoreErr) // what is live is published all the same
 	}
-	publisher := manifest.Publisher{Gate: t.gate, Host: t.host, Source: t.source, Export: t.export, Disk: durable.Disk{}}
+	var logErr error // without its log it is published all the same, and root's side sees that
+	publisher := manifest.Publisher{Gate: t.gate, Host: t.host, Source: t.source, Export: t.export, Disk: durable.Disk{},
+		Log: func(ctx context.Context) (log *manifest.Log) {
+			log, logErr = head(ctx)
+			return log
+		}}
 	m, err := publisher.Publish(ctx, time.Now())
 	if err != nil {
 		return nil, err
 	}
 	p := &publication{Gate: t.gate, Sequence: m.Sequence, Tree: m.Tree, Entries: len(m.Entries),
-		Refused: append([]manifest.Refusal{}, m.Refused...), Restored: append([]manifest.Change{}, restored...)}
+		Refused: append([]manifest.Refusal{}, m.Refused...), Restored: append([]manifest.Change{}, restored...), Log: m.Log}
 	for i := range m.Entries {
 		p.Bytes += m.Entries[i].Size
 	}
@@ -137,7 +144,23 @@ func (t *target) publish(ctx context.Context) (*publication, error) {
 			p.Absent = append(p.Absent, live.Root)
 		}
 	}
-	return p, restoreErr
+	return p, errors.Join(restoreErr, logErr)
+}
+
+// logHead is the end of the caller's decision log as a manifest says it, nil while there are no entries.
+func (g *globals) logHead(ctx context.Context) (*manifest.Log, error) {
+	l, err := g.log()
+	if err != nil {
+		return nil, err
+	}
+	h, err := l.Checkpoint(ctx)
+	if err != nil || h.Count == 0 {
+		return nil, err
+	}
+	if h.PolicyTree == "" {
+		h.PolicyTree = strings.Repeat("0", 64)
+	}
+	return &manifest.Log{Head: h.Hash, Count: h.Count, LastAt: h.At, PolicyTree: h.PolicyTree}, nil
 }
 
 func (t *target) restoreIfAsked(ctx context.Context) ([]manifest.Change, error) {

@@ -63,7 +63,7 @@ func runRestore(ctx context.Context, g *globals, opts restoreOptions) error {
 		would = would || opts.dryRun && len(changes) > 0
 		if !opts.dryRun {
 			t.restore = nil
-			if _, err := t.publish(ctx); err != nil {
+			if _, err := t.publish(ctx, g.logHead); err != nil {
 				return fmt.Errorf("gate %s is restored, but was not published: %w", t.gate, err)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ type acceptOptions struct {
 	yes  bool
 	why  string
 	json bool
+	log  bool
 	id   string
 }
 
@@ -30,19 +32,28 @@ func newAcceptCommand(g *globals) *cobra.Command {
 		Use:   "accept [DRIFT]",
 		Short: "Commit a drift as the reviewed state and put it in force",
 		Long: `Show the diff of a drift, ask, verify everything again, and commit only the vendored directory. What was staged
-is hashed once more and the live side is read once more; if either moved on, nothing is accepted.
+is hashed once more and the live side is read once more; if either moved on, nothing is accepted. Nor is a policy that the
+gate could not read: all that is wrong with it is listed.
 
-A drift is named by its id or by its gate; that may be left out while only one is open. --yes does not ask, and needs the id.`,
+A drift is named by its id or by its gate; that may be left out while only one is open. --yes does not ask, and needs the id.
+
+With --log and a gate, it is the gate's log of decisions that is accepted as it is now, after it was found shortened or
+replaced (log-rewound). What is missing stays missing.`,
 		Example: `  warden accept d-0123456789ab
-  warden accept d-0123456789ab --yes --why "new deny rule, ticket 42"`,
+  warden accept d-0123456789ab --yes --why "new deny rule, ticket 42"
+  warden accept --log claude --why "the home directory was restored"`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.id = strings.Join(args, "")
+			if opts.log {
+				return runAcceptLog(cmd.Context(), g, opts)
+			}
 			return runAccept(cmd.Context(), g, opts)
 		},
 	}
 	cmd.Flags().BoolVar(&opts.yes, "yes", false, "do not ask")
-	cmd.Flags().StringVar(&opts.why, "why", "", "record the `reason` in the commit")
+	cmd.Flags().BoolVar(&opts.log, "log", false, "accept that the gate's log of decisions does not go on from what was seen")
+	cmd.Flags().StringVar(&opts.why, "why", "", "record the `reason` in the commit, or in the history")
 	cmd.Flags().BoolVar(&opts.json, "json", false, "print the outcome as JSON; needs --yes")
 	return cmd
 }
@@ -76,7 +87,7 @@ func runAccept(ctx context.Context, g *globals, opts acceptOptions) error {
 		return outcome{"accept", commit, pass}, err
 	})
 	if err != nil {
-		return errors.Join(g.refused(err), s.writeIndex())
+		return errors.Join(g.refused(err), g.leave(s))
 	}
 	return g.finish(s, done, opts.json, fmt.Sprintf("accepted %s of gate %s in commit %.12s",
 		reconcile.DriftID(drift.Report.Fingerprint), drift.Gate.Name, done.commit))
@@ -98,7 +109,16 @@ func (g *globals) confirm(ctx context.Context, s *site, drift *reconcile.Drift) 
 	for _, f := range drift.Report.Findings {
 		fmt.Fprintf(g.streams.Out, "\n%s: %s\n", f.Result, cli.Line(f.Reason))
 	}
-	fmt.Fprintf(g.streams.Out, "\nAccept %s of gate %s? [y/N] ", reconcile.DriftID(drift.Report.Fingerprint), drift.Gate.Name)
+	if g.agreed(ctx, fmt.Sprintf("\nAccept %s of gate %s?", reconcile.DriftID(drift.Report.Fingerprint), drift.Gate.Name)) {
+		return nil
+	}
+	fmt.Fprintln(g.streams.Out, "not accepted")
+	return cli.Exit(cli.No)
+}
+
+// agreed asks a person, who has to say yes.
+func (g *globals) agreed(ctx context.Context, question string) bool {
+	fmt.Fprintf(g.streams.Out, "%s [y/N] ", question)
 	answers := make(chan string, 1)
 	go func() {
 		answer, _ := bufio.NewReader(g.streams.In).ReadString('\n') // the end of input is a no
@@ -110,11 +130,10 @@ func (g *globals) confirm(ctx context.Context, s *site, drift *reconcile.Drift) 
 	case answer := <-answers:
 		switch strings.ToLower(strings.TrimSpace(answer)) {
 		case "y", "yes":
-			return nil
+			return true
 		}
 	}
-	fmt.Fprintln(g.streams.Out, "not accepted")
-	return cli.Exit(cli.No)
+	return false
 }
 
 // find returns the drift that id stands for: an id, the name of a gate, or nothing where only one is open.
@@ -134,9 +153,17 @@ func (s *site) find(id string) (*reconcile.Drift, error) {
 	return nil, err
 }
 
-// refused shows a "no" that is about the drift and not a fault, and gives it its exit code.
+// refused shows a "no" that is about what was asked for and not a fault, and gives it its exit code.
 func (g *globals) refused(err error) error {
-	if !errors.Is(err, reconcile.ErrNotAcceptable) && !errors.Is(err, reconcile.ErrNoDrift) {
+	if policy := new(reconcile.PolicyError); errors.As(err, &policy) {
+		fmt.Fprintf(g.streams.Err, "warden: the policy of gate %s does not compile; nothing was changed:\n", policy.Gate)
+		for _, problem := range policy.Problems {
+			fmt.Fprintf(g.streams.Err, "  %s\n", cli.Line(problem))
+		}
+		return cli.Exit(cli.No)
+	}
+	no := func(target error) bool { return errors.Is(err, target) }
+	if !slices.ContainsFunc([]error{reconcile.ErrNotAcceptable, reconcile.ErrNoDrift, reconcile.ErrNotGranted}, no) {
 		return err
 	}
 	fmt.Fprintf(g.streams.Err, "warden: %s\n", cli.Line(err.Error()))

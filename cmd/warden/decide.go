@@ -99,7 +99,7 @@ func runDeploy(ctx context.Context, g *globals, opts deployOptions) error {
 		return s.warden.Deploy(ctx, gate, decided(g.streams.Getenv, opts.why))
 	})
 	if err != nil {
-		return err
+		return g.refused(err)
 	}
 	return g.finish(s, outcome{"deploy", "", pass}, opts.json, fmt.Sprintf("gate %s: what git has committed is in force", gate.Name))
 }
@@ -149,7 +149,7 @@ func runRollback(ctx context.Context, g *globals, opts rollbackOptions) error {
 		return pass, err
 	})
 	if err != nil {
-		return err
+		return g.refused(err)
 	}
 	return g.finish(s, outcome{"rollback", commit, pass}, opts.json, fmt.Sprintf("gate %s is rolled back in commit %.12s, which is in force", gate.Name, commit))
 }

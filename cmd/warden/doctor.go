@@ -149,6 +149,7 @@ func (g *globals) examine(ctx context.Context) []check {
 	e.add("repository "+c.Repository, err, "")
 	g.examineSinks(e, c, installed)
 	g.examinePending(e, c)
+	g.examineAccepted(e, c)
 	for _, gate := range c.Gates {
 		g.examineGate(ctx, c.Index, gate, e.add)
 	}
@@ -284,6 +285,46 @@ func (g *globals) examinePending(e *examination, c *config.Config) {
 		}
 		e.add("receiver "+sink.Name(), fmt.Errorf("%s pending since %s: %s", count(b.notices, "notice"),
 			b.since.Local().Format(clockFormat), cmp.Or(b.why, "nobody tried to send")), g.program()+" notify")
+	}
+}
+
+// examineAccepted looks at what root holds for the gates: whether each accepted policy compiles, the exceptions, and
+// whether the flags of the allowed programs are known.
+func (g *globals) examineAccepted(e *examination, c *config.Config) {
+	s, err := newSite(c, g.program(), g.streams, durable.Disk{})
+	if err != nil {
+		return // which was said of what is wrong
+	}
+	for _, gate := range s.gates {
+		what := "gate " + gate.Name + ": accepted policy"
+		accepted, err := s.warden.CheckPolicy(gate)
+		if errors.Is(err, fs.ErrPermission) {
+			e.note(what, "only root and the gate's user can read it")
+			continue
+		}
+		if accepted || err != nil {
+			e.add(what, err, "mend it below "+filepath.Join(c.Repository, c.Vendored, gate.Name)+", commit that, and "+g.program()+" deploy "+gate.Name)
+		}
+		grants, err := s.warden.Grants(gate)
+		if err != nil {
+			e.add("gate "+gate.Name+": exceptions", err, "")
+		} else if len(grants) > 0 {
+			e.note("gate "+gate.Name+": exceptions", fmt.Sprintf("%s in force; %s grant list", count(len(grants), "exception"), g.program()))
+		}
+	}
+	rows, err := s.flagRows()
+	if err != nil {
+		return // only root and the gates' users can read what is accepted
+	}
+	unknown := 0
+	for _, row := range rows {
+		if !row.Known {
+			unknown++
+		}
+	}
+	if unknown > 0 {
+		e.note("flags", fmt.Sprintf("root does not know those of %d of %s that accepted gates allow; %s flags says which and why",
+			unknown, count(len(rows), "command"), g.program()))
 	}
 }
 

@@ -21,8 +21,8 @@ func newHistoryCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "history [GATE]",
 		Short: "List what people decided about gates",
-		Long: `List acceptances, rejections, deploys, rollbacks and pauses, oldest first, with who decided and why. What was
-committed stands in git as well: "git log -- vendor-gate".`,
+		Long: `List acceptances, rejections, deploys, rollbacks, pauses and exceptions, oldest first, with who decided and why. What
+was committed stands in git as well: "git log -- vendor-gate".`,
 		Example: `  warden history
   warden history claude --json`,
 		Args: cobra.MaximumNArgs(1),
@@ -68,12 +68,15 @@ func runHistory(g *globals, opts historyOptions) error {
 		} else if to := firstWith(events[:i], e); e.Action == "rollback" && to != "" {
 			what = "to " + to[:min(12, len(to))]
 		}
+		if e.Grant != "" {
+			what = e.Grant
+		}
 		commit := "-"
 		if e.Commit != "" {
 			commit = e.Commit[:min(12, len(e.Commit))]
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.At.Local().Format(clockFormat), e.Gate, e.Action, what, commit,
-			cli.Printable(e.By), cli.Line(e.Why))
+			cli.Printable(e.By), cli.Line(historyText(&e)))
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -82,6 +85,21 @@ func runHistory(g *globals, opts historyOptions) error {
 		fmt.Fprintln(g.streams.Out, strings.TrimRight(line, " \n"))
 	}
 	return nil
+}
+
+// historyText is why something was decided, and of an exception for what.
+func historyText(e *reconcile.Event) string {
+	if e.Grant == "" {
+		return e.Why
+	}
+	text := e.Decision + ": " + oneLine(e.Call)
+	if e.Action == "grant" {
+		text += fmt.Sprintf(" (for %v)", e.Until.Sub(e.At))
+	}
+	if e.Why != "" {
+		text += ": " + e.Why
+	}
+	return text
 }
 
 // firstWith returns the commit that first had the tree of e.

@@ -3,8 +3,10 @@ package main
 import (
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -125,10 +127,43 @@ func installOnAHost(t *testing.T, bin string) {
 	}
 	h.same(before, h.listing(ours...), "a run where all is in place")
 
+	t.Run("programs are asked by nobody", h.asked)
 	t.Run("edited files are kept", h.edited)
 	t.Run("gates come and go", h.comeAndGo)
 	t.Run("one service instead of the timer", h.served)
 	t.Run("uninstall leaves what is a person's", h.uninstalled)
+}
+
+// asked accepts the gate and waits for the flags of the programs that it allows. One that runs machine code of its own
+// making is among them.
+func (h host) asked(t *testing.T) {
+	h.t = t
+	h.WriteFile(t, "/home/agent/.config/gatehouse/gate.yaml", "version: 1\nallow:\n  - git status\n  - ls\n  - node\n", 0o644)
+	h.Run(t, "chown", "-R", "agent:", "/home/agent/.config")
+	h.Run(t, "systemctl", "start", "gatehouse-publish@claude.service")
+	id := regexp.MustCompile(`d-[0-9a-f]{12}`).FindString(h.exits(1, "warden", "reconcile"))
+	h.exits(0, "warden", "accept", id, "--yes", "--why", "first")
+	known := func() string { return h.exits(0, "warden", "flags") }
+	for end := time.Now().Add(2 * time.Minute); strings.Contains(known(), "not asked yet"); time.Sleep(200 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("nobody asked:\n%s\n%s", known(), h.Run(t, "journalctl", "--no-pager", "-u", "gatehouse-flags.*"))
+		}
+	}
+	out := known()
+	for _, program := range []string{"git", "git status", "ls"} {
+		if !regexp.MustCompile(`(?m)^/usr/bin/` + program + ` +[1-9]\d+ flags$`).MatchString(out) {
+			t.Errorf("the flags of %s are not known:\n%s\n%s", program, out, h.Run(t, "journalctl", "--no-pager", "-u", "gatehouse-flags.*"))
+		}
+	}
+	if strings.Contains(out, "node") && !regexp.MustCompile(`node +[1-9]\d+ flags`).MatchString(out) {
+		t.Errorf("the flags of node are not known:\n%s", out)
+	}
+	h.says(h.Run(t, "stat", "-c", "%U %a", "/var/lib/gatehouse/flags"), "root 755")
+	if left := h.exits(0, "sh", "-c", "find /var/lib/gatehouse/flags ! -user root; ls -d /run/private/gatehouse-flags 2>/dev/null || true"); left != "" {
+		t.Errorf("left by the user of the run:\n%s", left)
+	}
+	h.says(h.exits(0, "systemctl", "show", "--property=Result", "gatehouse-flags.service"), "Result=success")
+	h.exits(0, "warden", "doctor")
 }
 
 func (h host) edited(t *testing.T) {

@@ -92,6 +92,8 @@ Exit codes: 0 in sync, 1 drift or any finding, 2 could not tell.`,
 		newDeployCommand(g),
 		newRollbackCommand(g),
 		newPauseCommand(g),
+		newGrantCommand(g),
+		newFlagsCommand(g),
 		newHistoryCommand(g),
 		newServeCommand(g),
 		newNotifyCommand(g),
@@ -103,9 +105,11 @@ Exit codes: 0 in sync, 1 drift or any finding, 2 could not tell.`,
 		newTryCommand(g),
 	}
 	for _, cmd := range commands {
-		run := cmd.RunE
-		cmd.RunE = func(cmd *cobra.Command, args []string) error { return asRoot(run(cmd, args)) }
-		cmd.Args = sayWhatToGive(cmd.Args)
+		for _, cmd := range append(cmd.Commands(), cmd) {
+			run := cmd.RunE
+			cmd.RunE = func(cmd *cobra.Command, args []string) error { return asRoot(run(cmd, args)) }
+			cmd.Args = sayWhatToGive(cmd.Args)
+		}
 	}
 	root.AddCommand(commands...)
 	root.AddCommand(

@@ -127,6 +127,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"agent":     asAgent,
 			"drift":     driftID,
+			"decides":   writeDecision,
 			"fails":     couldNotTell,
 			"notices":   countNotices,
 			"slackwill": scriptSlack,

@@ -20,6 +20,7 @@ const statusSchema = "gatehouse/status/v1"
 type row struct {
 	reconcile.Report
 	Pause   *reconcile.Pause `json:"pause,omitempty"`
+	Grants  []grantRow       `json:"grants,omitempty"`
 	Unseen  bool             `json:"-"` // no pass was made yet
 	later   bool             // what is pending is sent by another unit
 	Notices []notice         `json:"notices"`
@@ -118,6 +119,8 @@ func printRow(w io.Writer, paint func(int, string) string, r *row, now time.Time
 		word = "in sync"
 	case r.Result == reconcile.Unknown:
 		word = "what it has loaded is unknown"
+	case r.Result == reconcile.BrokenPolicy:
+		word = "its policy does not compile"
 	}
 	fmt.Fprintf(w, "%s  %s", r.Gate, paint(r.Result.Code(), word))
 	if r.ID != "" {
@@ -157,6 +160,10 @@ func printRow(w io.Writer, paint func(int, string) string, r *row, now time.Time
 	if r.Pause != nil {
 		fmt.Fprintf(w, "  notices are held until %s by %s: %s\n", r.Pause.Until.Local().Format(clockFormat),
 			cli.Printable(r.Pause.By), cli.Line(r.Pause.Why))
+	}
+	for _, grant := range r.Grants {
+		fmt.Fprintf(w, "  exception %s until %s by %s: %s\n", grant.ID, grant.ExpiresAt.Local().Format(clockFormat),
+			cli.Printable(grant.By), oneLine(grant.Text()))
 	}
 	for _, n := range r.Notices {
 		switch {

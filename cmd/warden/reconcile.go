@@ -65,7 +65,7 @@ func runReconcile(ctx context.Context, g *globals, opts reconcileOptions) error 
 	if opts.exitZero {
 		code = cli.Yes
 	}
-	after := s.writeIndex()
+	after := g.leave(s)
 	if after == nil { // else the run failed, and says so
 		after = g.completed(ctx, s, code)
 	}
@@ -102,7 +102,7 @@ type outcome struct {
 
 // finish writes the index, shows what a decision led to, and exits with 0 unless the run failed.
 func (g *globals) finish(s *site, o outcome, json bool, done string) (err error) {
-	defer func() { err = errors.Join(err, s.writeIndex(), g.handOver()) }() // what was done is said in any case
+	defer func() { err = errors.Join(err, g.leave(s), g.handOver()) }() // what was done is said in any case
 	rows := s.rows(o.pass.Reports)
 	g.printDelivery(o.pass.Delivery)
 	if json {

@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -20,6 +22,9 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"gatehouse/gate"
+	"gatehouse/gate/ledger"
 )
 
 // setUp gives each script a host: $HOST with live files and an export of the agent's user, a repository of root's, and
@@ -144,6 +149,49 @@ func driftID(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("no drift in the output")
 	}
 	ts.Setenv(args[0], id)
+}
+
+// writeDecision adds a refusal to the log of the agent, as the gate does, and sets a variable to its id, and one with
+// _SUBJECT to the subject: decides VARIABLE CWD LINE [tree=… | subject=… | verdict=… | nonce=…].
+func writeDecision(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: decides VARIABLE CWD LINE [KEY=VALUE...]")
+	}
+	host := ts.Getenv("HOST")
+	generation, err := os.Readlink(filepath.Join(host, "state/accepted/claude"))
+	ts.Check(err)
+	line, err := strconv.Unquote(`"` + args[2] + `"`)
+	ts.Check(err)
+	e := &ledger.Entry{Kind: ledger.Decision, Gate: "claude", Session: "s1", Client: "claude-code", Cwd: args[1], Line: line,
+		Verdict: ledger.Deny, PolicyTree: strings.TrimPrefix(generation, "claude."), PolicyMode: "accepted",
+		Reasons: []ledger.Reason{{Action: ledger.Deny, Stage: "entry", Text: "no entry covers it", At: "gate.yaml:2"}}}
+	subject := ""
+	for _, arg := range args[3:] {
+		key, value, _ := strings.Cut(arg, "=")
+		switch key {
+		case "tree":
+			e.PolicyTree = strings.Repeat(value, 64)
+		case "subject":
+			subject = strings.Repeat(value, 64)
+		case "verdict":
+			e.Verdict = ledger.Verdict(value)
+		default:
+			ts.Fatalf("what is %s?", key)
+		}
+	}
+	e.Subject = gate.Subject(gate.Request{Line: e.Line, Cwd: e.Cwd}, e.PolicyTree)
+	if subject != "" {
+		e.Subject = subject
+	}
+	ts.Check(ledger.Log{Dir: filepath.Join(host, "log")}.Append(context.Background(), e))
+	ts.Check(filepath.WalkDir(filepath.Join(host, "log"), func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Chown(path, agentID, agentID)
+	}))
+	ts.Setenv(args[0], e.ID)
+	ts.Setenv(args[0]+"_SUBJECT", e.Subject)
 }
 
 // told is a webhook and a Slack that keep what they are told.

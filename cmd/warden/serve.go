@@ -83,7 +83,7 @@ func (g *globals) servePass(ctx context.Context) (reconcile.Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := s.writeIndex(); err != nil {
+		if err := g.leave(s); err != nil {
 			return pass, err
 		}
 		return pass, g.completed(ctx, s, cli.Yes)

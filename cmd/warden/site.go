@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"gatehouse/config"
+	"gatehouse/gate"
 	"gatehouse/internal/cli"
 	"gatehouse/internal/durable"
 	"gatehouse/manifest"
@@ -77,7 +78,8 @@ func newSite(c *config.Config, program string, streams cli.Streams, disk durable
 		}
 		s.gates = append(s.gates, reconcile.Gate{
 			Name: g.Name, User: sudoUser(g, uid), Problem: err, GroupID: groupOf(g), Export: g.Export, Witness: g.Witness, Interval: g.Interval,
-			Source: manifest.Source{Live: g.Live, Owner: uid, Limits: g.Limits},
+			ByAccepted: g.Decide != config.DecideLive,
+			Source:     manifest.Source{Live: g.Live, Owner: uid, Limits: g.Limits},
 		})
 	}
 	repository, repositoryErr := vendorgate.Open(c.Repository, c.Vendored)
@@ -95,6 +97,7 @@ func newSite(c *config.Config, program string, streams cli.Streams, disk durable
 		Outbox:        &notify.Outbox{Dir: filepath.Join(c.State, "notices"), Disk: disk, Host: c.Host, Sinks: sinks, Later: laterSinks(c, streams)},
 		Disk:          disk,
 		Now:           time.Now,
+		Compile:       gate.Compile,
 		LockFor:       45 * time.Second, // another run may be waiting for a slow receiver of notices
 	}
 	s.checker = systemd.Checker{Dir: filepath.Join(c.State, "loaded"), Disk: disk, BootID: s.warden.BootID}

@@ -18,8 +18,9 @@ func newStatusCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status [GATE...]",
 		Short: "Show how each gate stood at the last pass",
-		Long: `Show the result of the last pass for each gate, since when, what changed, which notices are open or pending, and
-which runs of the units failed and were not followed by a good one. It makes no pass and changes nothing. A last pass that is too long ago is itself a finding.`,
+		Long: `Show the result of the last pass for each gate, since when, what changed, which exceptions are in force, which notices
+are open or pending, and which runs of the units failed and were not followed by a good one. It makes no pass and changes
+nothing. A last pass that is too long ago is itself a finding.`,
 		Example: `  warden status
   warden status --json`,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -54,6 +55,9 @@ func runStatus(g *globals, opts statusOptions) error {
 	rows := s.rows(reports)
 	for i := range rows {
 		rows[i].Pause, rows[i].Unseen = statuses[i].Pause, statuses[i].Unseen
+		for _, grant := range statuses[i].Grants {
+			rows[i].Grants = append(rows[i].Grants, rowOf(grant))
+		}
 	}
 	failures := g.openFailures(s)
 	if err := g.printStatus(s, rows, failures, opts.json); err != nil {

@@ -154,7 +154,7 @@ func (r *reader) texts(each func(v document.Value, text string)) func(document.V
 }
 
 func (r *reader) env(v document.Value) {
-	v.Mapping([]document.Field{document.Need("allow", r.texts(func(v document.Value, text string) {
+	v.Mapping([]document.Field{document.May("allow", r.texts(func(v document.Value, text string) {
 		name, wide := strings.CutSuffix(text, "*")
 		if !variable(name) && !(wide && name == "") {
 			v.Bad("%q is no name of a variable; a * may stand behind the beginning of names", text)

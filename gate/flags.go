@@ -1,0 +1,233 @@
+package gate
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"gatehouse/gate/call"
+	"gatehouse/gate/flags"
+	"gatehouse/gate/policy"
+)
+
+// flags checks that every option of each call is one that its program has.
+func (j *judge) flags() {
+	if j.p.CheckFlags == policy.Off {
+		return
+	}
+	for i := range j.calls {
+		c := &j.calls[i]
+		if c.Form == nil || c.Meta.Remote || !j.covers[i].OK() {
+			continue // a call that is refused as a whole needs no word about its options
+		}
+		if j.p.CheckFlags == policy.Spec || !runsProgram(c) {
+			j.flagsBySpec(i, c)
+		} else {
+			j.flagsByHelp(i, c)
+		}
+	}
+}
+
+func (j *judge) flagsBySpec(i int, c *call.Call) {
+	for n := range c.Form.Parts {
+		part := &c.Form.Parts[n]
+		switch {
+		case part.Dynamic && part.Role == call.Stranger:
+		case part.Role == call.Stranger && builtin(c.Argv[0]) && c.Meta.SpecMatched:
+		case part.Role == call.Stranger:
+			j.add(Reason{Stage: StageFlags, Call: i, Rule: part.Flag,
+				Text: fmt.Sprintf("the spec of %s has no option %s", j.name(i), part.Flag), Hint: "look at its help, and use an option that is there"})
+		case part.Cut:
+			j.cut(i, part)
+		}
+	}
+}
+
+// cut refuses a long option that is not spelt out: what it is short for depends on the version.
+func (j *judge) cut(i int, part *call.Part) {
+	j.add(Reason{Stage: StageFlags, Call: i, Rule: part.Flag,
+		Text: fmt.Sprintf("%s is written as %s, which is short for it", part.Flag, word(j.calls[i].Argv[part.Word])), Hint: "write the option out"})
+}
+
+// word is an option without the value behind its equals sign.
+func word(text string) string {
+	text, _, _ = strings.Cut(text, "=")
+	return text
+}
+
+// flagsByHelp looks up each word with options in what was harvested from the very program that the call runs.
+func (j *judge) flagsByHelp(i int, c *call.Call) {
+	file, known := j.program(i)
+	if file == "" || !known {
+		return // the stage before has said so
+	}
+	levels := make([]*flags.Entry, len(c.Form.Path))
+	done, next := -1, false
+	for n := range c.Form.Parts {
+		part := &c.Form.Parts[n]
+		if part.Role == call.Dashes {
+			break
+		}
+		if part.Role == call.Operand || part.Role == call.Subcommand || part.Word == done {
+			next = false
+			continue
+		}
+		if next {
+			next, done = false, part.Word
+			continue
+		}
+		done = part.Word
+		text := c.Argv[part.Word]
+		if part.Open || text == "" || text[0] != '-' && text[0] != '+' {
+			continue
+		}
+		if part.Cut {
+			j.cut(i, part)
+			continue
+		}
+		level := part.Level
+		if part.Role == call.Stranger {
+			level = len(levels) - 1
+		}
+		entry, answer, ok := j.lookUpFlag(i, file, levels, level, text, part)
+		if !ok {
+			return
+		}
+		if !answer.Known {
+			j.unknownFlag(i, entry, text, answer)
+			continue
+		}
+		next = answer.Next && part.Role == call.Stranger
+	}
+}
+
+// lookUpFlag asks the help of the subcommand that an option stands behind, and then of those above it, whose options may
+// stand there too. ok is false if nothing is known of the program and that has been said.
+func (j *judge) lookUpFlag(i int, file string, levels []*flags.Entry, level int, text string, part *call.Part) (*flags.Entry, flags.Answer, bool) {
+	c := &j.calls[i]
+	numbers := part.Role == call.Flag && len(text) > 1 && strings.Trim(text[1:], "0123456789") == ""
+	var first *flags.Entry
+	var answer flags.Answer
+	for l := level; l >= 0; l-- {
+		if levels[l] == nil {
+			entry, err := flags.Lookup(j.g.stores(), j.g.machineID(), file, c.Form.Path[1:l+1])
+			if err != nil {
+				if l < level && first != nil {
+					continue
+				}
+				j.notHarvested(i, file, l, err)
+				return nil, flags.Answer{}, false
+			}
+			levels[l] = entry
+		}
+		if len(levels[l].Flags) == 0 && part.Role == call.Flag {
+			return levels[l], flags.Answer{Known: true}, true // it shows no help; the spec knows it
+		}
+		a := levels[l].Known(text, numbers)
+		if l == level {
+			first, answer = levels[l], a
+		}
+		if a.Known {
+			return levels[l], a, true
+		}
+	}
+	return first, answer, true
+}
+
+func (j *judge) notHarvested(i int, file string, level int, err error) {
+	c := &j.calls[i]
+	name := strings.Join(append([]string{filepath.Base(c.Argv[0])}, c.Form.Path[1:level+1]...), " ")
+	r := Reason{Stage: StageFlags, Call: i, Text: fmt.Sprintf("the options of %s are not known yet", name),
+		Hint: "a person can read them once with: gate flags " + name}
+	if strings.Contains(j.calls[i].Argv[0], "/") {
+		r.Hint = "a person can read them once with: gate flags " + file
+	}
+	if !errors.Is(err, flags.ErrMiss) {
+		r.Text += ": " + err.Error()
+	}
+	j.add(r)
+}
+
+func (j *judge) unknownFlag(i int, e *flags.Entry, text string, a flags.Answer) {
+	name := j.name(i)
+	r := Reason{Stage: StageFlags, Call: i, Rule: word(text), Text: fmt.Sprintf("%s has no option %s", name, word(text))}
+	if known := e.Find(word(text)) != nil; a.Why != "" && (known || !strings.HasPrefix(text, "--") && len(text) > 2) {
+		r.Text = fmt.Sprintf("%s does not take %s: %s", name, text, a.Why)
+		if known {
+			j.add(r)
+			return
+		}
+	}
+	if near := nearest(word(text), e); near != "" {
+		r.Hint = fmt.Sprintf("did you mean %s? gate flags %s lists them", near, name)
+	} else {
+		r.Hint = fmt.Sprintf("gate flags %s lists those that it has", name)
+	}
+	j.add(r)
+}
+
+// nearest returns the option that text is a misspelling of, if one is near enough.
+func nearest(text string, e *flags.Entry) string {
+	best, at := "", 3
+	for _, f := range e.Flags {
+		for _, n := range f.Names {
+			if strings.HasPrefix(n, "--") && strings.HasPrefix(n, text) && len(text) > 3 {
+				return n
+			}
+			if d := distance(text, n, at); d < at && len(n) > 3 {
+				best, at = n, d
+			}
+		}
+	}
+	return best
+}
+
+// distance is the number of letters to change, add or leave out, at most limit.
+func distance(a, b string, limit int) int {
+	if len(a)-len(b) >= limit || len(b)-len(a) >= limit || len(a) > 64 {
+		return limit
+	}
+	row := make([]int, len(b)+1)
+	for n := range row {
+		row[n] = n
+	}
+	for i := range len(a) {
+		last := row[0]
+		row[0] = i + 1
+		for n := range len(b) {
+			cost := last
+			if a[i] != b[n] {
+				cost = 1 + min(last, row[n], row[n+1])
+			}
+			last, row[n+1] = row[n+1], cost
+		}
+	}
+	return min(row[len(b)], limit)
+}
+
+// stores are the places of harvested flags, the most trusted first. Where root keeps some, only what root wrote counts.
+func (g *Gate) stores() []flags.Store {
+	var stores []flags.Store
+	for _, s := range g.sources {
+		if s.entry.Accepted != "" && s.from.Mode == ModeAccepted {
+			stores = append(stores, flags.Store{Dir: filepath.Join(rootState(s.entry), "flags"), Root: true})
+		}
+	}
+	if g.home != "" {
+		stores = append(stores, flags.Store{Dir: filepath.Join(g.home, ".config", "gatehouse", "flags")})
+	}
+	for _, dir := range g.options.Flags {
+		stores = append(stores, flags.Store{Dir: dir})
+	}
+	return stores
+}
+
+// machineID is the id that harvested flags are bound to; one that cannot be read matches nothing.
+func (g *Gate) machineID() string {
+	id, err := flags.Machine()
+	if err != nil {
+		return "unknown machine"
+	}
+	return id
+}

@@ -1,0 +1,153 @@
+package gate
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"gatehouse/gate/call"
+)
+
+// hidden judges the files that no effect of a spec names: the program itself where it is called by its path, what git
+// reads out of a commit, what stands behind file://, what a word of a program without a spec holds, and what a diff
+// changes that nobody could read.
+func (j *judge) hidden(i int) {
+	c := &j.calls[i]
+	dir := j.commands[i].Dir.Path
+	maybe := func(kind call.EffectKind, p string) {
+		if !path.IsAbs(p) {
+			if dir == "" || p == "" {
+				return
+			}
+			p = path.Join(dir, p)
+		}
+		j.at(i, &call.Effect{Kind: kind, Path: path.Clean(p), Sure: call.Maybe}, path.Clean(p))
+	}
+	if strings.Contains(c.Argv[0], "/") {
+		j.execute(i, c.Argv[0], dir)
+	}
+	runs := slices.ContainsFunc(c.Effects, func(e call.Effect) bool {
+		return (e.Kind == call.Run || e.Kind == call.Code) && e.Path == "" && e.Text == ""
+	})
+	for _, w := range c.Argv[1:] {
+		if runs && dir != "" && plausible(w) && w[0] != '-' && !strings.ContainsAny(w, " \t\n") {
+			j.execute(i, w, dir) // make .env, go run ./secrets/x.go
+		}
+		if _, file, ok := strings.Cut(w, "file://"); ok && strings.HasPrefix(strings.TrimPrefix(file, "localhost"), "/") {
+			maybe(call.Read, strings.TrimPrefix(file, "localhost"))
+		}
+		if strings.HasPrefix(c.Name, "git") && w[:min(1, len(w))] != "-" {
+			if _, file, ok := strings.Cut(w, ":"); ok && file != "" && !strings.Contains(w, "://") {
+				j.inCommit(i, file, dir)
+			}
+		}
+		if !c.Meta.SpecMatched && !strings.ContainsAny(w, " \t\n") {
+			j.inWord(i, w, dir)
+		}
+	}
+	if v, _ := c.Args.Get("unknown_paths"); v == true && !unplacedEffect(c) {
+		for _, name := range []string{"check", "dry_run"} {
+			if is, _ := c.Args.Get(name); is == true {
+				return
+			}
+		}
+		j.unplaced(i, &call.Effect{Kind: call.Write})
+	}
+}
+
+func unplacedEffect(c *call.Call) bool {
+	for n := range c.Effects {
+		if e := &c.Effects[n]; e.Sure == call.Unknown && e.Kind != call.Any && onFile(e) {
+			return true
+		}
+	}
+	return false
+}
+
+// execute holds a file that may be run against the denied ones.
+func (j *judge) execute(i int, name, dir string) {
+	if !path.IsAbs(name) {
+		if dir == "" {
+			return
+		}
+		name = path.Join(dir, name)
+	}
+	j.denied(i, path.Clean(name))
+}
+
+// inCommit holds the path behind REV: against the denied files; it starts from the top of the repository.
+func (j *judge) inCommit(i int, file, dir string) {
+	j.denied(i, path.Join(j.ground.place.Project, file))
+	if dir != "" {
+		j.denied(i, path.Join(dir, file))
+	}
+}
+
+// inWord holds what can be a path in a word that nobody understands against the denied files.
+func (j *judge) inWord(i int, w, dir string) {
+	if dir == "" {
+		return
+	}
+	try := func(name string) {
+		if plausible(name) {
+			if !path.IsAbs(name) {
+				name = path.Join(dir, name)
+			}
+			j.denied(i, path.Clean(name))
+		}
+	}
+	if len(w) > 2 && w[0] == '-' && w[1] != '-' {
+		try(w[2:])
+	}
+	for name := range names(w) {
+		try(name)
+	}
+}
+
+// denied objects to a path that is denied, by its name or by where it leads, and to nothing else.
+func (j *judge) denied(i int, p string) {
+	for _, place := range j.places(p) {
+		if pattern := j.p.Paths.Deny.Match(place, j.ground.place); pattern != nil {
+			j.add(Reason{Stage: StagePaths, Call: i, Rule: pattern.Text, At: pattern.At,
+				Text: j.show(place) + " is among the paths that no call may touch" + via(p, place)})
+			return
+		}
+	}
+}
+
+// links notes the symbolic links that the line makes, so that what goes through them later is judged by where it leads.
+func (j *judge) links() {
+	for i := range j.calls {
+		c := &j.calls[i]
+		if c.Name != "ln" || c.Meta.Remote {
+			continue
+		}
+		if v, _ := c.Args.Get("symbolic"); v != true {
+			continue
+		}
+		var operands []string
+		for n := range c.Form.Parts {
+			if part := &c.Form.Parts[n]; part.Role == call.Operand && !part.Dynamic {
+				operands = append(operands, part.Value)
+			}
+		}
+		for n := range c.Effects {
+			e := &c.Effects[n]
+			if e.Kind != call.Write || e.Sure == call.Unknown || e.Pattern {
+				continue
+			}
+			for _, to := range operands {
+				from := j.view.at(path.Dir(e.Path)).real + "/" + path.Base(e.Path)
+				if len(operands) > 2 && path.Base(to) != path.Base(e.Path) || from == to || path.Join(j.commands[i].Dir.Path, to) == e.Path {
+					continue
+				}
+				if j.linked == nil {
+					j.linked = &view{ctx: j.ctx, disk: j.view.disk, links: make(map[string]string)}
+				}
+				if j.linked.links[from] == "" {
+					j.linked.links[from] = to
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,261 @@
+package gate
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gatehouse/config"
+	"gatehouse/gate/call"
+)
+
+// protect refuses calls that change the gate itself: its files, its state, the hooks of the clients, or what is in force.
+// No policy can allow them.
+func (j *judge) protect() {
+	for i := range j.calls {
+		c := &j.calls[i]
+		if c.Meta.Remote {
+			continue
+		}
+		if what := j.changesGate(c); what != "" {
+			j.add(Reason{Stage: StageProtect, Call: i, Rule: "self-protection",
+				Text: fmt.Sprintf("%s changes what guards this session", what), Hint: "only a person may do that, in a shell of their own"})
+		}
+		for n := range c.Effects {
+			e := &c.Effects[n]
+			if e.Remote || !writes(e.Kind) && e.Kind != call.Any || e.Path == "" || e.Path[0] != '/' || e.Sure == call.Unknown {
+				continue
+			}
+			j.protectFrom(i, e)
+		}
+	}
+}
+
+func (j *judge) protectFrom(i int, e *call.Effect) {
+	paths := []string{e.Path}
+	if e.Pattern {
+		var ok bool
+		if paths, ok = j.view.glob(e.Path, j.globs); !ok {
+			return // the stage of the paths refuses it
+		}
+	}
+	for _, p := range paths {
+		if up := j.upward(i, e, p); up != "" {
+			paths = append(paths, up)
+		}
+	}
+	for _, p := range paths {
+		for _, place := range j.places(p) {
+			if e.Kind == call.Any && !j.view.at(place).exists {
+				continue
+			}
+			if j.protected(place) {
+				j.add(protectReason(i, j.show(place)))
+				return
+			}
+			if inner := j.holdsProtected(i, e, place); inner != "" {
+				j.add(protectReason(i, j.show(inner)))
+				return
+			}
+		}
+	}
+}
+
+func protectReason(i int, shown string) Reason {
+	return Reason{Stage: StageProtect, Call: i, Rule: "self-protection",
+		Text: fmt.Sprintf("%s belongs to the gate or to the hooks that lead to it", shown),
+		Hint: "only a person may change it, in a shell of their own"}
+}
+
+// holdsProtected returns something protected below a directory that the effect takes as a whole.
+func (j *judge) holdsProtected(i int, e *call.Effect, dir string) string {
+	if e.Kind == call.Any || !e.Tree && e.Kind != call.Delete {
+		return ""
+	}
+	if c := &j.calls[i]; strings.HasPrefix(c.Name, "git") && e.Sure != call.Sure {
+		return "" // git brings back what was committed
+	}
+	for _, p := range j.own() {
+		if below(p, dir) {
+			return p
+		}
+	}
+	for _, base := range []string{j.g.home, j.ground.place.Project} {
+		if base == "" || !within(base, dir) && !below(dir, base) {
+			continue
+		}
+		hooks := projectHooks[:]
+		if base == j.g.home {
+			hooks = homeHooks[:]
+		}
+		for _, hook := range hooks {
+			if p := base + "/" + hook; below(p, dir) && j.view.at(p).exists {
+				return p
+			}
+		}
+	}
+	return ""
+}
+
+// protected reports whether a path is one of the gate's, or below one, or where clients read which hooks to run.
+func (j *judge) protected(p string) bool {
+	for _, own := range j.own() {
+		if within(p, own) {
+			return true
+		}
+	}
+	if rest, ok := strings.CutPrefix(p, j.g.home+"/"); ok && j.g.home != "" && startsWith(rest, homeHooks[:]) {
+		return true
+	}
+	if rest, ok := strings.CutPrefix(p, j.ground.place.Project+"/"); ok && startsWith(rest, projectHooks[:]) {
+		return true
+	}
+	return clientHook(p)
+}
+
+// startsWith reports whether a relative path is one of the paths, or below one.
+func startsWith(rel string, paths []string) bool {
+	for _, p := range paths {
+		if strings.HasPrefix(rel, p) && (len(rel) == len(p) || rel[len(p)] == '/') {
+			return true
+		}
+	}
+	return false
+}
+
+// own lists the files and directories that are the gate's, by their names and where these lead: what it is, what it
+// judges by, what it remembers, and where the clients' settings for all users are.
+func (j *judge) own() []string {
+	if j.owned == nil {
+		for _, p := range j.g.owned() {
+			j.owned = append(j.owned, p)
+			if strings.HasPrefix(p, "/etc/") || strings.HasPrefix(p, "/var/lib/") {
+				continue // root's, and no links of the agent's
+			}
+			if real := j.view.at(p).real; real != p {
+				j.owned = append(j.owned, real)
+			}
+		}
+	}
+	return j.owned
+}
+
+func (g *Gate) owned() []string {
+	g.once.Do(func() { g.ours = g.listOwned() })
+	return g.ours
+}
+
+func (g *Gate) listOwned() []string {
+	list := append([]string{"/etc/gatehouse", "/var/lib/gatehouse", "/var/lib/gatehouse-export"}, systemHooks[:]...)
+	add := func(paths ...string) {
+		for _, p := range paths {
+			if filepath.IsAbs(p) && !slices.Contains(list, p) {
+				list = append(list, p)
+			}
+		}
+	}
+	add(g.index, g.state)
+	if exe, err := os.Executable(); err == nil {
+		add(exe)
+	}
+	for _, s := range g.sources {
+		add(s.from.Dir, s.entry.Export, s.entry.Accepted)
+		for _, l := range s.entry.Live {
+			add(l.Root)
+		}
+		if s.entry.Accepted != "" {
+			add(rootState(s.entry))
+		}
+	}
+	if g.home != "" {
+		add(g.home + "/.config/gatehouse")
+	}
+	return list
+}
+
+// rootState is the state directory of the warden that an index entry comes from.
+func rootState(e config.IndexGate) string { return filepath.Dir(filepath.Dir(e.Accepted)) }
+
+// The places where clients read which hooks to run.
+var (
+	homeHooks = [...]string{
+		".claude/settings.json", ".claude/settings.local.json", ".claude/hooks", ".claude/plugins",
+		".codex/hooks.json", ".codex/config.toml", ".copilot/hooks", ".copilot/settings.json",
+		".gemini/settings.json", ".gemini/extensions", ".cursor/hooks.json",
+		".config/opencode/plugins", ".config/opencode/plugin", ".config/opencode/opencode.json", ".config/opencode/opencode.jsonc",
+		".openclaw/openclaw.json", ".openclaw/extensions", ".openclaw/plugins", ".vibe/hooks.toml", ".vibe/config.toml",
+		".hermes/plugins", ".hermes/shell-hooks-allowlist.json", ".hermes/config.yaml",
+		".codeium/windsurf/hooks.json", ".codeium/hooks.json", "Documents/Cline/Hooks", ".kiro/hooks", ".kiro/agents",
+		".kimi-code/config.toml",
+	}
+	projectHooks = [...]string{
+		".claude/settings.json", ".claude/settings.local.json", ".claude/hooks", ".codex/hooks.json", ".codex/config.toml",
+		".github/hooks", ".github/copilot", ".gemini/settings.json", ".gemini/extensions", ".cursor/hooks.json",
+		".opencode/plugins", ".opencode/plugin", "opencode.json", "opencode.jsonc", ".opencode/opencode.json",
+		".openclaw/extensions", ".vibe/hooks.toml", ".windsurf/hooks.json", ".clinerules/hooks", ".kiro/hooks", ".kiro/agents",
+		".devin/hooks.v1.json",
+	}
+	systemHooks = [...]string{
+		"/etc/claude-code", "/etc/codex", "/etc/github-copilot", "/etc/gemini-cli", "/etc/cursor", "/etc/windsurf",
+	}
+)
+
+// clientHook reports whether a path is such a place in whatever project.
+func clientHook(p string) bool {
+	if !strings.Contains(p, "/.") {
+		return false
+	}
+	for _, hook := range projectHooks {
+		if at := strings.Index(p, "/"+hook); at >= 0 && strings.Contains(hook, "/") {
+			if rest := p[at+1+len(hook):]; rest == "" || rest[0] == '/' {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// changesGate names a command of the gate's own programs that changes what guards the agent, "" for all others.
+func (j *judge) changesGate(c *call.Call) string {
+	base := path.Base(c.Argv[0])
+	if base != "gate" && base != "warden" {
+		return ""
+	}
+	var words []string // what can be a command: not an option, or not known
+	for _, w := range c.Argv[1:] {
+		if slices.Contains(c.Meta.DynamicArgs, w) {
+			w = "*"
+		} else if strings.HasPrefix(w, "-") {
+			if base == "warden" && (w == "--help" || w == "--version" || w == "-h") {
+				return ""
+			}
+			continue
+		}
+		words = append(words, w)
+	}
+	is := func(n int, names ...string) bool {
+		return n < len(words) && (words[n] == "*" || slices.Contains(names, words[n]))
+	}
+	if base == "warden" {
+		if len(words) == 0 || words[0] != "*" && is(0, "status", "diff", "history", "loaded", "peers", "doctor", "help", "completion") {
+			return ""
+		}
+		return strings.Join(append([]string{"warden"}, words[0]), " ")
+	}
+	for n := range words {
+		switch {
+		case is(n, "init") && n == 0:
+			return "gate init"
+		case is(n, "hook") && is(n+1, "install", "remove"):
+			return "gate hook " + words[n+1]
+		case is(n, "rules") && is(n+1, "add", "remove"):
+			return "gate rules " + words[n+1]
+		case is(n, "catalog") && is(n+1, "freeze"):
+			return "gate catalog freeze"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,146 @@
+package gate
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"gatehouse/gate/ledger"
+	"gatehouse/gate/memory"
+)
+
+const withRules = `rules:
+  - id: tests-first
+    before: {first: {tool: pytest}, then: {tool: git_push}}
+    why: what is pushed was tested
+`
+
+func newRulesHost(t *testing.T) *host {
+	h := newHost(t, "version: 1\ncheck_flags: off\npaths: {root: [/]}\nallow: [git push, pytest, ls]\n")
+	put(t, filepath.Join(h.live, "rules.yaml"), withRules)
+	return h
+}
+
+func (h *host) in(session, line string) Request {
+	r := h.request(line)
+	r.Session, r.Client = session, "claude-code"
+	return r
+}
+
+func TestRulesLookBackOnWhatRan(t *testing.T) {
+	h := newRulesHost(t)
+	g := h.open()
+	must(t, g.Problem())
+	push := h.in("s1", "git push origin main")
+	d := g.Check(t.Context(), push)
+	h.judged(t, row{"push before the tests", "deny rules"}, d)
+	if r := d.Reasons[0]; r.Why != "what is pushed was tested" || r.Rule != "tests-first" || r.At == "" {
+		t.Errorf("%+v", r)
+	}
+	tests := h.in("s1", "pytest")
+	d, err := g.Decide(t.Context(), tests)
+	must(t, err)
+	h.judged(t, row{"pytest", "allow"}, d)
+	h.judged(t, row{"decided is not run", "deny rules"}, g.Check(t.Context(), push))
+	status := 0
+	must(t, g.Record(t.Context(), tests, d, Outcome{Status: &status}))
+	h.judged(t, row{"push after the tests", "allow"}, g.Check(t.Context(), push))
+	h.judged(t, row{"another session", "deny rules"}, g.Check(t.Context(), h.in("s2", "git push origin main")))
+
+	store := memory.Store{Dir: h.options.State}
+	var names []string
+	for r, err := range store.Records(memory.Session("s1")) {
+		must(t, err)
+		names = append(names, r.Name+" "+string(r.Known))
+	}
+	if len(names) != 1 || names[0] != "pytest ran" {
+		t.Errorf("trace: %q", names)
+	}
+}
+
+func TestDecisionsAreLogged(t *testing.T) {
+	h := newRulesHost(t)
+	g := h.open()
+	for n := range 3 {
+		d, err := g.Decide(t.Context(), h.in("s1", "git push origin main"))
+		must(t, err)
+		if d.Action != Deny || d.Repeated != n || len(d.ID) != 14 {
+			t.Errorf("%d: %s, repeated %d, id %q", n, d.Action, d.Repeated, d.ID)
+		}
+		e, err := ledger.In(h.options.State).Find(t.Context(), d.ID)
+		must(t, err)
+		if e.Line != "git push origin main" || e.Verdict != ledger.Deny || e.Subject != d.Subject || len(e.Reasons) == 0 || e.PolicyTree != g.Provenance().Tree {
+			t.Errorf("%+v", e)
+		}
+	}
+	d, err := g.Decide(t.Context(), h.in("s1", "git push origin other"))
+	must(t, err)
+	if d.Repeated != 0 {
+		t.Errorf("another line: repeated %d", d.Repeated)
+	}
+}
+
+func TestMemoryThatCannotBeReadRefuses(t *testing.T) {
+	h := newRulesHost(t)
+	g := h.open()
+	r := h.in("s1", "pytest")
+	d, err := g.Decide(t.Context(), r)
+	must(t, err)
+	must(t, g.Record(t.Context(), r, d, Outcome{}))
+	files, err := filepath.Glob(filepath.Join(h.options.State, "sessions", "*", "state"))
+	must(t, err)
+	if len(files) != 1 {
+		t.Fatalf("%q", files)
+	}
+	must(t, os.WriteFile(files[0], []byte("garbage"), 0o600))
+	h.judged(t, row{"ls", "deny rules cannot be read"}, g.Check(t.Context(), h.in("s1", "git push origin main")))
+}
+
+func TestALogThatCannotBeWrittenIsAnError(t *testing.T) {
+	h := newRulesHost(t)
+	put(t, h.options.State, "a file where the directory should be")
+	d, err := h.open().Decide(t.Context(), h.request("ls"))
+	if err == nil || d.ID == "" {
+		t.Errorf("%q: %v", d.ID, err)
+	}
+}
+
+func TestAPersonsNextMessageAnswersWhatTheClientCannotAsk(t *testing.T) {
+	h := newHost(t, "version: 1\ncheck_flags: off\nunlisted: ask\npaths: {root: [/]}\nallow: [ls]\n")
+	g := h.open()
+	r := h.in("s1", "git push")
+	r.Deferred = true
+	decide := func(want Action) {
+		t.Helper()
+		d, err := g.Decide(t.Context(), r)
+		must(t, err)
+		if d.Action != want {
+			t.Errorf("%s, want %s", d.Action, want)
+		}
+	}
+	decide(Ask)
+	decide(Ask)
+	must(t, g.Prompt(t.Context(), r))
+	decide(Allow)
+	decide(Ask) // it was for once
+	must(t, g.Prompt(t.Context(), r))
+	must(t, g.Prompt(t.Context(), r))
+	decide(Ask) // it was not used before the person spoke again
+	r.Objections = []Reason{{Stage: StageShell, Call: -1, Text: "nobody sees what is typed there"}}
+	decide(Deny)
+}
+
+func TestRanFindsItsDecision(t *testing.T) {
+	h := newRulesHost(t)
+	r := h.in("s1", "pytest")
+	d, err := h.open().Decide(t.Context(), r)
+	must(t, err)
+	status := 0
+	must(t, h.open().Ran(t.Context(), r, Outcome{Status: &status}))
+	h.judged(t, row{"push", "allow"}, h.open().Check(t.Context(), h.in("s1", "git push origin main")))
+	entries, err := ledger.In(h.options.State).History(t.Context(), d.ID)
+	must(t, err)
+	if len(entries) != 2 || entries[1].Kind != ledger.Ran {
+		t.Errorf("%d entries of %s", len(entries), d.ID)
+	}
+}

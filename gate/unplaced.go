@@ -1,0 +1,159 @@
+package gate
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"gatehouse/gate/call"
+)
+
+// unplaced judges an effect on a file that nobody can name before the line runs.
+func (j *judge) unplaced(i int, e *call.Effect) {
+	if e.Kind == call.Any || e.Kind == call.Run {
+		return // data of a program that no spec describes, or which only runs; its entry covers that
+	}
+	if e.Kind == call.Chdir {
+		j.dynamic(Reason{Call: i, Text: fmt.Sprintf("the directory %s is known only at run time, and so are the paths that follow", what(e)),
+			Hint: "write the directory out"})
+		return
+	}
+	if !j.limits(i, e) || j.substituted(i, e) {
+		return
+	}
+	if trees, ok := j.comesFrom(i, e); ok {
+		for _, t := range trees {
+			all := *e
+			all.Path, all.Tree, all.Sure = t.Path, true, call.Maybe
+			j.at(i, &all, t.Path)
+		}
+		return
+	}
+	text := fmt.Sprintf("which file %s %s is known only at run time", j.name(i), verb(e.Kind))
+	hint := "write the path out"
+	switch {
+	case strings.HasPrefix(e.Arg, "redirect"):
+		text = fmt.Sprintf("where the redirection to %s leads is known only at run time", what(e))
+	case e.Path != "":
+		text = fmt.Sprintf("%s is a path that is known only at run time, and %s %s it", what(e), j.name(i), verb(e.Kind))
+	}
+	j.dynamic(Reason{Call: i, Text: text, Hint: hint})
+}
+
+// substituted reports whether a path stands for a process substitution, <(…), whose calls are judged themselves.
+func (j *judge) substituted(i int, e *call.Effect) bool {
+	if !strings.HasPrefix(e.Path, "<(") && !strings.HasPrefix(e.Path, ">(") {
+		return false
+	}
+	at := strings.Index(j.calls[i].Meta.Source, e.Path)
+	return at > 0 && strings.IndexByte(" \t<>=", j.calls[i].Meta.Source[at-1]) >= 0
+}
+
+func what(e *call.Effect) string {
+	if e.Path == "" {
+		return "that it works in"
+	}
+	return fmt.Sprintf("%q", e.Path)
+}
+
+func verb(k call.EffectKind) string {
+	switch k {
+	case call.Delete:
+		return "deletes"
+	case call.Write, call.Append:
+		return "writes"
+	case call.Code:
+		return "runs"
+	default:
+		return "reads"
+	}
+}
+
+// comesFrom finds the directories that operands come from which find or xargs brings: those that the find on the same
+// line looks through. Their files are judged instead, with what find leaves out.
+func (j *judge) comesFrom(i int, e *call.Effect) ([]call.Effect, bool) {
+	c := &j.calls[i]
+	var source int
+	switch {
+	case c.Meta.Wrapper == "find" && strings.Contains(e.Path, "{}") && strings.Trim(path.Base(e.Path), "{}") == "":
+		source = j.wrapperOf(i)
+	case (c.Meta.Wrapper == "xargs" || c.Meta.Wrapper == "parallel") && e.Path == "":
+		source = j.pipedInto(j.wrapperOf(i))
+	default:
+		return nil, false
+	}
+	if source < 0 {
+		return nil, false
+	}
+	var trees []call.Effect
+	switch from := &j.calls[source]; from.Name {
+	case "find", "fd", "grep", "rg", "git_ls_files", "git_grep":
+		if from.Name != "find" && from.Name != "fd" && from.Name != "git_ls_files" && !listsFiles(from) {
+			return nil, false
+		}
+		for n := range from.Effects {
+			if t := &from.Effects[n]; t.Kind == call.Read && !t.Remote && t.Arg != "redirect_from" {
+				if t.Sure == call.Unknown || t.Pattern {
+					return nil, false
+				}
+				trees = append(trees, *t)
+			}
+		}
+		if len(trees) == 0 && from.Name == "git_ls_files" && j.commands[source].Dir.Exact() {
+			trees = []call.Effect{{Kind: call.Read, Path: j.commands[source].Dir.Path, Tree: true}}
+		}
+	}
+	return trees, len(trees) > 0
+}
+
+// listsFiles reports whether a search prints the names of files and nothing else.
+func listsFiles(c *call.Call) bool {
+	for _, name := range []string{"files_with_matches", "files_without_match", "files", "name_only"} {
+		if v, _ := c.Args.Get(name); v == true {
+			return true
+		}
+	}
+	return false
+}
+
+// wrapperOf is the call that runs the call i, -1 if it is not found.
+func (j *judge) wrapperOf(i int) int {
+	for n := i - 1; n >= 0; n-- {
+		if j.calls[n].Meta.Depth < j.calls[i].Meta.Depth {
+			return n
+		}
+	}
+	return -1
+}
+
+// pipedInto is the call whose output arrives at the call i, through what only chooses among lines; -1 if that is not known.
+func (j *judge) pipedInto(i int) int {
+	for n := i; n > 0; {
+		c := &j.calls[n]
+		if c.Meta.Operator != "|" || c.Meta.Pipeline == 0 {
+			return -1
+		}
+		before := -1
+		for m := n - 1; m >= 0; m-- {
+			if j.calls[m].Meta.Pipeline == c.Meta.Pipeline && j.calls[m].Meta.Depth == c.Meta.Depth {
+				before = m
+				break
+			}
+		}
+		if before < 0 {
+			return -1
+		}
+		switch j.calls[before].Argv[0] {
+		case "sort", "head", "tail", "uniq":
+			n = before
+			continue
+		case "grep":
+			if !listsFiles(&j.calls[before]) && j.calls[before].Meta.Operator == "|" {
+				n = before
+				continue
+			}
+		}
+		return before
+	}
+	return -1
+}
