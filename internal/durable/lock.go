@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,20 +22,35 @@ func AcquireLock(ctx context.Context, name string) (*Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	for wait := 200 * time.Microsecond; ; wait = min(2*wait, 5*time.Millisecond) {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		switch {
-		case err == nil:
-			return &Lock{f}, nil
-		case !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR):
+	if err := flock(f, unix.LOCK_EX|unix.LOCK_NB); err == nil {
+		return &Lock{f}, nil
+	} else if !errors.Is(err, unix.EWOULDBLOCK) {
+		f.Close()
+		return nil, fmt.Errorf("lock %s: %w", name, err)
+	}
+	// The kernel keeps the queue: who asks again and again can be overtaken for ever.
+	got := make(chan error, 1)
+	go func() { got <- flock(f, unix.LOCK_EX) }()
+	select {
+	case err := <-got:
+		if err != nil {
 			f.Close()
 			return nil, fmt.Errorf("lock %s: %w", name, err)
 		}
-		select {
-		case <-ctx.Done():
+		return &Lock{f}, nil
+	case <-ctx.Done():
+		go func() { // a wait for a lock cannot be called off; what it gets is given back at once
+			<-got
 			f.Close()
-			return nil, fmt.Errorf("lock %s: %w", name, ErrLocked)
-		case <-time.After(wait):
+		}()
+		return nil, fmt.Errorf("lock %s: %w", name, ErrLocked)
+	}
+}
+
+func flock(f *os.File, how int) error {
+	for {
+		if err := unix.Flock(int(f.Fd()), how); !errors.Is(err, unix.EINTR) {
+			return err
 		}
 	}
 }
