@@ -69,12 +69,15 @@ func entries(t *testing.T) (list []manifest.Entry) {
 	return list
 }
 
-func TestFilesAreThoseOfOnePolicy(t *testing.T) {
+func TestFilesAreThoseOfOnePolicyAndItsPlugins(t *testing.T) {
 	var got []string
 	for _, e := range entries(t) {
 		got = append(got, e.Path)
 	}
-	want := []string{"policy", "policy/gate.yaml", "policy/rules.yaml", "policy/tools.json"}
+	want := []string{
+		"plugin", "plugin/openclaw", "plugin/openclaw/index.js", "plugin/openclaw/openclaw.plugin.json", "plugin/openclaw/package.json",
+		"plugin/opencode", "plugin/opencode/gatehouse.js", "policy", "policy/gate.yaml", "policy/rules.yaml", "policy/tools.json",
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -158,6 +161,7 @@ type (
 		Env         []string `json:"env"`
 		Timeout     int      `json:"timeout_seconds"`
 		Output      int      `json:"output_bytes"`
+		Cut         bool     `json:"cut_output"`
 	}
 	schema struct {
 		Type       string   `json:"type"`

@@ -1,0 +1,259 @@
+package catalog
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The words for Stage.
+const (
+	StageSupervise = "supervise"
+	StageBecome    = "become"
+)
+
+// Where a stage finds what it is told, and says what came of it.
+const (
+	orderDescriptor  = 3
+	reportDescriptor = 4
+)
+
+// Stage is what a re-executed process does: supervise a tool, or confine itself and become it. It does not return. What it
+// is told comes from the program that started it, and only if that is this very program: a stage is no way around the
+// catalogue for whoever types it.
+func Stage(word string, reexec []string) {
+	if err := startedByUs(); err != nil {
+		fmt.Fprintf(os.Stderr, "%v\n", err)
+		os.Exit(2)
+	}
+	switch word {
+	case StageSupervise:
+		r := supervise(reexec)
+		text, err := json.Marshal(r)
+		if err == nil {
+			_, err = os.NewFile(reportDescriptor, "report").Write(text)
+		}
+		if err != nil {
+			os.Exit(2)
+		}
+		os.Exit(0)
+	case StageBecome:
+		code, err := become()
+		text, _ := json.Marshal(report{Code: code, Fault: err.Error()})
+		os.NewFile(reportDescriptor, "report").Write(text)
+		os.Exit(2)
+	}
+	fmt.Fprintf(os.Stderr, "%q is no stage of a call\n", word)
+	os.Exit(2)
+}
+
+func startedByUs() error {
+	parent, err := os.Stat(filepath.Join("/proc", strconv.Itoa(os.Getppid()), "exe"))
+	if err != nil {
+		return fmt.Errorf("who started this stage of a call cannot be told: %w", err)
+	}
+	us, err := os.Stat(self)
+	if err != nil {
+		return fmt.Errorf("who started this stage of a call cannot be told: %w", err)
+	}
+	if !os.SameFile(parent, us) {
+		return errors.New("this is a stage of a call that the gate starts itself; run a tool with: gate call")
+	}
+	return nil
+}
+
+// supervise starts a tool and waits for it. It is the reaper of all that the tool starts: a process that leaves the tool's
+// group, or its session, still ends up as a child of this one when its own parent is gone, and is found and ended here.
+func supervise(reexec []string) report {
+	unix.CloseOnExec(orderDescriptor)
+	unix.CloseOnExec(reportDescriptor)
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return report{Code: NotConfined, Fault: "become the reaper of the tool: " + err.Error()}
+	}
+	in := bufio.NewReader(os.NewFile(orderDescriptor, "order"))
+	text, err := in.ReadBytes('\n')
+	if err != nil {
+		return report{Code: Fault, Fault: "read the order: " + err.Error()}
+	}
+	var o order
+	if err := json.Unmarshal(text, &o); err != nil {
+		return report{Code: Fault, Fault: "read the order: " + err.Error()}
+	}
+	closed := make(chan struct{})
+	go func() {
+		in.ReadByte()
+		close(closed)
+	}()
+	pid, failure := launch(reexec, text)
+	if failure != nil {
+		return *failure
+	}
+	ended, gone := reap(pid)
+	limit := time.NewTimer(o.Timeout)
+	defer limit.Stop()
+	r := report{Started: true}
+	var status syscall.WaitStatus
+	select {
+	case status = <-ended:
+	case <-closed:
+		r.Ended = true
+	case <-limit.C:
+		r.Late = true
+	}
+	if r.Ended || r.Late {
+		unix.Kill(-pid, unix.SIGTERM)
+		select {
+		case status = <-ended:
+		case <-time.After(grace):
+			unix.Kill(-pid, unix.SIGKILL)
+			status = <-ended
+		}
+	}
+	r.Left = endAll(gone)
+	r.Exit = status.ExitStatus()
+	if status.Signaled() {
+		r.Signal = unix.SignalName(status.Signal())
+	}
+	return r
+}
+
+// grace is how long a tool has between SIGTERM and SIGKILL.
+const grace = 2 * time.Second
+
+// launch starts the stage that becomes the tool, and returns its process once it has.
+func launch(reexec []string, order []byte) (pid int, failure *report) {
+	fault := func(err error) (int, *report) {
+		return 0, &report{Code: Fault, Fault: "start the tool: " + err.Error()}
+	}
+	readers, writers, err := pipes(2)
+	if err != nil {
+		return fault(err)
+	}
+	defer closeAll(readers)
+	defer closeAll(writers)
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return fault(err)
+	}
+	defer null.Close()
+	argv := append(append([]string{}, reexec...), StageBecome)
+	pid, err = syscall.ForkExec(self, argv, &syscall.ProcAttr{
+		Dir: "/", Env: []string{},
+		Files: []uintptr{null.Fd(), 1, 2, readers[0].Fd(), writers[1].Fd()},
+		Sys:   &syscall.SysProcAttr{Setpgid: true, Pdeathsig: 0},
+	})
+	if err != nil {
+		return fault(err)
+	}
+	writers[1].Close()
+	if _, err := writers[0].Write(order); err != nil {
+		unix.Kill(pid, unix.SIGKILL)
+		syscall.Wait4(pid, nil, 0, nil)
+		return fault(err)
+	}
+	writers[0].Close()
+	said, err := io.ReadAll(io.LimitReader(readers[1], 1<<20))
+	if err == nil && len(said) == 0 {
+		return pid, nil // it became the tool, and its end of the pipe closed
+	}
+	syscall.Wait4(pid, nil, 0, nil)
+	r := &report{}
+	if err := json.NewDecoder(bytes.NewReader(said)).Decode(r); err != nil {
+		return fault(err)
+	}
+	return 0, r
+}
+
+// reap waits for every child there is and will be. ended has the status of the tool; gone is closed when there are no more.
+func reap(pid int) (ended <-chan syscall.WaitStatus, gone <-chan struct{}) {
+	first, all := make(chan syscall.WaitStatus, 1), make(chan struct{})
+	go func() {
+		defer close(all)
+		for {
+			var status syscall.WaitStatus
+			got, err := syscall.Wait4(-1, &status, 0, nil)
+			switch {
+			case errors.Is(err, syscall.EINTR):
+			case err != nil:
+				return
+			case got == pid:
+				first <- status
+			}
+		}
+	}()
+	return first, all
+}
+
+// endAll ends what the tool left behind, until nothing is left, and says how many processes that were.
+func endAll(gone <-chan struct{}) int {
+	killed := make(map[int]bool)
+	deadline := time.After(10 * time.Second)
+	for {
+		for _, pid := range descendants() {
+			if unix.Kill(pid, unix.SIGKILL) == nil {
+				killed[pid] = true
+			}
+		}
+		select {
+		case <-gone:
+			return len(killed)
+		case <-deadline:
+			return len(killed)
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
+}
+
+// descendants lists the processes below this one, the dead among them left out.
+func descendants() (pids []int) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	children := make(map[int][]int)
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		stat, err := os.ReadFile(filepath.Join("/proc", e.Name(), "stat"))
+		if err != nil {
+			continue
+		}
+		// The name of the program stands in parentheses and may hold anything; the last one closes it.
+		_, rest, _ := cutLast(string(stat), ") ")
+		fields := strings.Fields(rest)
+		if len(fields) < 2 || fields[0] == "Z" || fields[0] == "X" {
+			continue
+		}
+		if parent, err := strconv.Atoi(fields[1]); err == nil {
+			children[parent] = append(children[parent], pid)
+		}
+	}
+	next := []int{os.Getpid()}
+	for len(next) > 0 {
+		found := children[next[0]]
+		pids = append(pids, found...)
+		next = append(next[1:], found...)
+	}
+	return pids
+}
+
+func cutLast(s, sep string) (before, after string, ok bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}

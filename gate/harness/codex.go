@@ -1,0 +1,126 @@
+package harness
+
+import (
+	"strings"
+
+	"gatehouse/gate"
+)
+
+// codex speaks with the Codex CLI. It reads answers strictly: a key that it does not know, a deny without a reason, an
+// ask or a plain allow make the whole answer void, and the command runs. What the agent types into a program that runs
+// is shown to no hook.
+func codex() client {
+	return client{
+		Client: Client{Name: "codex", Measured: true},
+		events: join(
+			named(before, "PreToolUse"), named(permission, "PermissionRequest"), named(after, "PostToolUse"),
+			named(start, "SessionStart"), named(prompt, "UserPromptSubmit"), named(end, "Stop"),
+			named(other, "SubagentStart", "SubagentStop", "SessionEnd", "PreCompact", "PostCompact", "Notification"),
+		),
+		echoes: true, typesUnseen: true,
+		event: snakeEvent,
+		understand: func(m object, e *event) error {
+			snakeCommon(m, e)
+			if !e.kind.calls() {
+				return nil
+			}
+			input, err := arguments(m, "tool_input")
+			if err != nil {
+				return err
+			}
+			e.requests = codexCall(text(m, "tool_name"), input)
+			if e.kind == before && len(e.requests) == 1 && e.requests[0].Line != "" && text(m, "tool_name") == "Bash" {
+				e.input = object{}
+			}
+			if e.kind == after {
+				e.ran = true
+				e.output = printed(m["tool_response"])
+				e.outcome.Status = statusOf(m["tool_response"]) // of a command it is the bare output, without a status
+			}
+			return nil
+		},
+		write: func(e *event, v verdict) answer {
+			switch v.action { // as they are, both would be void, and the command run
+			case approve:
+				v.action = pass
+			case question:
+				v.action = refuse
+			case rewrite: // with allow, or the command runs as it was; and nothing beside it
+				return refusal(v.reason, fields{"hookSpecificOutput", fields{"hookEventName", e.name, "permissionDecision", "allow", "updatedInput", v.input}})
+			}
+			return claudeWrite(e, v)
+		},
+		broken: universal,
+	}
+}
+
+func codexCall(name string, input object) []gate.Request {
+	switch name {
+	case "":
+		return nil
+	case "Bash", "shell", "shell_command", "exec_command", "local_shell", "unified_exec":
+		r := command(input)
+		if strings.Contains(r.Line, patchBegin) {
+			return []gate.Request{r, patch("apply_patch", input, r.Line)}
+		}
+		return []gate.Request{r}
+	case "apply_patch":
+		for _, key := range []string{"command", "input", "patch"} {
+			if s, ok := input[key].(string); ok {
+				return []gate.Request{patch(name, input, s)}
+			}
+		}
+		return []gate.Request{objected(tool(name, input), "the call holds no patch", "")}
+	case "write_stdin":
+		return []gate.Request{keystrokes(name, input, text(input, "chars"))}
+	default:
+		return []gate.Request{tool(name, input)}
+	}
+}
+
+// statusOf looks for an exit status among the members of an object.
+func statusOf(v any) *int {
+	m, ok := v.(object)
+	if !ok {
+		return nil
+	}
+	for _, key := range []string{"exit_code", "exitCode", "exit", "returncode"} {
+		if n, ok := m[key].(float64); ok && n == float64(int(n)) {
+			status := int(n)
+			return &status
+		}
+	}
+	for _, key := range []string{"metadata", "details", "result"} {
+		if status := statusOf(m[key]); status != nil {
+			return status
+		}
+	}
+	return nil
+}
+
+// patchBegin is the first line of a patch in Codex's own format.
+const patchBegin = "*** Begin Patch"
+
+// patch is a request for a patch, with all files that it names under paths. Lines of content that look like the name of
+// a file count as one: there can only be more of them than there are.
+func patch(name string, input object, text string) gate.Request {
+	args := make(object, len(input)+1)
+	for key, value := range input {
+		args[key] = value
+	}
+	var paths []any
+	for l := range strings.Lines(text) {
+		l = strings.TrimSpace(l)
+		for _, mark := range []string{"*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"} {
+			if file, ok := strings.CutPrefix(l, mark); ok {
+				paths = append(paths, strings.TrimSpace(file))
+			}
+		}
+	}
+	args["paths"] = paths
+	r := tool(name, args)
+	if len(paths) == 0 {
+		r = objected(r, "the patch names no file", "")
+	}
+	return r
+}

@@ -1,0 +1,85 @@
+package harness
+
+import (
+	"strings"
+
+	"gatehouse/gate"
+)
+
+// command is the line of a shell tool: a text, a vector, or a list of lines, under the names that clients have for it.
+// What is none of these is refused: nobody knows what would run.
+func command(input object) gate.Request {
+	for _, key := range []string{"command", "cmd"} {
+		switch v := input[key].(type) {
+		case nil:
+			continue
+		case string:
+			if strings.TrimSpace(v) == "" {
+				return objected(tool("shell", input), "the command is empty", "")
+			}
+			return line(v, "")
+		case []any:
+			if argv := texts(v); len(argv) > 0 {
+				return gate.Request{Argv: argv}
+			}
+		}
+		return objected(tool("shell", input), "the command is not a text", "")
+	}
+	return objected(tool("shell", input), "the call names no command", "")
+}
+
+// within is a request that runs in a directory of its own.
+func within(r gate.Request, dir string) gate.Request {
+	r.Cwd = dir
+	return r
+}
+
+// keystrokes is what is typed into a program that runs, as a line. Only whole lines can be judged: what is typed piece by
+// piece, or edited with keys, becomes something that no piece shows.
+func keystrokes(name string, input object, typed string) gate.Request {
+	typed = strings.ReplaceAll(typed, "{enter}", "\n")
+	typed = strings.ReplaceAll(typed, "\r\n", "\n")
+	typed = strings.ReplaceAll(typed, "\r", "\n")
+	text := strings.TrimRight(typed, "\n")
+	switch {
+	case strings.TrimSpace(text) == "" || text == "\x03" || text == "\x04":
+		return tool(name, input) // an empty line, ctrl-C, the end of the input
+	case strings.ContainsFunc(text, func(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f }), strings.Contains(text, "\t"),
+		namesKey(text):
+		return objected(tool(name, input), "keys are typed whose effect on the line cannot be known", "type whole lines of plain text")
+	case text == typed:
+		return objected(tool(name, input), "a part of a line is typed, and only whole lines can be judged", "end it with the enter key")
+	case strings.HasSuffix(text, "\\"):
+		return objected(tool(name, input), "the typed line goes on behind its end", "type it as one line")
+	default:
+		return line(text, "")
+	}
+}
+
+// namesKey reports whether a text holds a key by its name, like {up}.
+func namesKey(text string) bool {
+	for _, key := range []string{"{up}", "{down}", "{left}", "{right}", "{backspace}", "{delete}", "{home}", "{end}", "{tab}", "{escape}", "{ctrl"} {
+		if strings.Contains(strings.ToLower(text), key) {
+			return true
+		}
+	}
+	return false
+}
+
+// process is a call of the tool with which OpenClaw and Hermes handle a program in the background.
+func process(name string, params object) gate.Request {
+	switch text(params, "action") {
+	case "list", "poll", "log", "wait", "kill", "clear", "remove", "close":
+		return tool(name, params)
+	case "write", "paste":
+		for _, key := range []string{"data", "text"} {
+			if s, ok := params[key].(string); ok {
+				return keystrokes(name, params, s)
+			}
+		}
+	case "submit":
+		s, _ := params["data"].(string)
+		return keystrokes(name, params, s+"\n")
+	}
+	return objected(tool(name, params), "this way to type into a running program cannot be judged", "write whole lines that end with a newline")
+}
