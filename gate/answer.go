@@ -22,7 +22,7 @@ func (j *judge) dynamic(r Reason) {
 	}
 	r.Action, r.Stage = action, StageDynamic
 	if r.At == "" {
-		r.At = j.keyAt("dynamic_values")
+		r.Rule, r.At = "dynamic_values", j.keyAt("dynamic_values")
 	}
 	j.add(r)
 }

@@ -11,6 +11,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"gatehouse/config"
+	"gatehouse/gate/shell"
+	"gatehouse/gate/spec"
 )
 
 // fifty allow entries, of the kind that people write.
@@ -49,6 +51,7 @@ func BenchmarkCheck(b *testing.B) {
 	g := h.open()
 	must(b, g.Problem())
 	parser := syntax.NewParser(syntax.Variant(syntax.LangBash))
+	syntaxes := 0.0
 	measure := func(name string, work func(line string)) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -56,10 +59,21 @@ func BenchmarkCheck(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				work(lines[i%len(lines)])
 			}
-			b.ReportMetric(float64(used(b)-before)/float64(b.N), "cpu-ns/op")
+			cpu := float64(used(b)-before) / float64(b.N)
+			if name == "syntax" {
+				syntaxes = cpu
+			}
+			b.ReportMetric(cpu, "cpu-ns/op")
+			b.ReportMetric(cpu/syntaxes, "cpu/syntax")
 		})
 	}
 	measure("syntax", func(line string) { _, _ = parser.Parse(strings.NewReader(line), "") })
+	packs := spec.Bundled()
+	measure("translate", func(line string) {
+		o := shell.Options{Dir: h.work, Home: h.home}
+		commands, _ := shell.Parse(line, o)
+		spec.Translate(commands, spec.Options{Shell: o, Packs: packs, Effects: true, Forms: true})
+	})
 	measure("check", func(line string) { g.Check(b.Context(), h.request(line)) })
 	measure("without disk", func(line string) {
 		g.disk = nothing{}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -36,19 +37,34 @@ func (j *judge) binaries() {
 			j.add(Reason{Stage: StageBinary, Call: i, Rule: entry.Text, At: entry.At,
 				Text: fmt.Sprintf("which file %s is depends on what the line does to PATH or the directory", c.Argv[0])})
 		case !known:
+		case looksItself(c.Meta.Wrapper):
+			if particular {
+				j.add(Reason{Stage: StageBinary, Call: i, Rule: entry.Text, At: entry.At,
+					Text: fmt.Sprintf("%s looks for %s in places of its own, and the entry wants a file that is known", c.Meta.Wrapper, c.Argv[0])})
+			}
 		case file == "" && (strings.Contains(c.Argv[0], "/") && j.madeBefore(i, c.Argv[0])):
 			if particular {
 				j.add(Reason{Stage: StageBinary, Call: i, Rule: entry.Text, At: entry.At,
 					Text: fmt.Sprintf("%s is made by this very line, and the entry wants a file that is known", c.Argv[0])})
 			}
 		case file == "":
-			j.add(Reason{Stage: StageBinary, Call: i, Text: fmt.Sprintf("%s is not on this machine", c.Argv[0]), Hint: j.otherProgram(c.Argv[0])})
+			j.add(j.noProgram(i, c.Argv[0]))
 		case particular:
 			if why := j.particular(file, entry); why != "" {
 				j.add(Reason{Stage: StageBinary, Call: i, Rule: entry.Text, At: entry.At, Text: why})
 			}
 		}
 	}
+}
+
+// looksItself reports whether a wrapper finds what it runs in places that are its own business: the modules of Python, the
+// environment of a project, its node_modules.
+func looksItself(wrapper string) bool {
+	switch wrapper {
+	case "python -m", "poetry", "uv", "uvx", "npx", "bunx", "pnpm", "npm", "bundle", "conda", "direnv":
+		return true
+	}
+	return false
 }
 
 // runsProgram reports whether bash runs a program for the call, rather than doing it itself.
@@ -222,12 +238,50 @@ func digest(file string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// otherProgram names a program that is there and was likely meant.
+// noProgram says that the program of the call i is not there, and what was likely meant.
+func (j *judge) noProgram(i int, name string) Reason {
+	r := Reason{Stage: StageBinary, Call: i, Text: name + " is not on this machine", Hint: "a person would have to install it"}
+	if !strings.Contains(name, "/") {
+		if other := j.otherProgram(name); other != "" {
+			r.Hint = "did you mean " + other + "?"
+		}
+		return r
+	}
+	file := name
+	if dir := &j.commands[i].Dir; file[0] != '/' && dir.Exact() {
+		file = path.Join(dir.Path, file)
+	}
+	if s := j.view.at(path.Clean(file)); s.exists && !s.dir {
+		r.Text, r.Hint = name+" is not executable", "chmod +x makes it so"
+	} else {
+		r.Text, r.Hint = "there is no program "+name, "look with ls what is there"
+	}
+	return r
+}
+
+// otherProgram names a program that is there and was likely meant: Python by its other name, or one of the policy's.
 func (j *judge) otherProgram(name string) string {
 	for _, other := range []string{name + "3", strings.TrimSuffix(name, "3")} {
 		if other != name && j.findAnywhere(other) != "" {
-			return other + " is there"
+			return other
 		}
 	}
-	return "a person would have to install it"
+	for n := range j.p.Allow {
+		other, _, _ := strings.Cut(j.p.Allow[n].Text, " ")
+		if typo(name, other) && j.findAnywhere(other) != "" {
+			return other
+		}
+	}
+	return ""
+}
+
+// typo reports whether a name is likely another one with letters in another order, or with one letter wrong.
+func typo(name, other string) bool {
+	if name == other || len(name) < 3 || len(other) < 3 {
+		return false
+	}
+	a, b := []byte(name), []byte(other)
+	slices.Sort(a)
+	slices.Sort(b)
+	return string(a) == string(b) || min(len(name), len(other)) > 4 && distance(name, other, 2) < 2
 }

@@ -131,16 +131,20 @@ type judge struct {
 	made     made
 	globs    globbing
 	owned    []string
+	climbsAt int  // the call of which climbs speaks
+	climbs   bool // two dots stand in a word of it
 	alone    bool // the line is judged by itself: nothing came before it that rules could look for
+	deep     int  // how many lines run this one by a word of theirs
 	reasons  []Reason
 	notes    []Reason
 }
 
 func (g *Gate) judge(ctx context.Context, s *source, r *Request) *judge {
-	j := &judge{ctx: ctx, g: g, s: s, r: r, p: s.content.policy, view: view{ctx: ctx, disk: g.disk}, cwd: filepath.Clean(r.Cwd), home: r.Home}
+	j := &judge{ctx: ctx, g: g, s: s, r: r, p: s.content.policy, view: view{ctx: ctx, disk: g.disk}, climbsAt: -1, cwd: filepath.Clean(r.Cwd), home: r.Home}
 	if j.home == "" {
 		j.home = g.home
 	}
+	j.view.enter(j.cwd)
 	j.host = policy.Host{Find: j.findAnywhere, Dashed: j.dashed}
 	j.ground = j.findGround()
 	return j
@@ -165,9 +169,11 @@ func (j *judge) stages() {
 	j.links()
 	j.protect()
 	j.entries()
+	j.runs()
 	j.binaries()
 	j.flags()
 	j.env()
+	j.foreign()
 	j.paths()
 	j.rules()
 }
@@ -239,17 +245,23 @@ func (j *judge) parse() bool {
 	j.calls = spec.Translate(j.commands, spec.Options{
 		Shell: o, Packs: j.s.content.packs, Effects: true, Forms: true, ReadFile: readDiff,
 	})
-	here := j.commands[:0:0]
-	for i := range j.commands {
-		if !j.commands[i].Remote || len(here) == 0 {
-			here = append(here, j.commands[i])
-		}
+	if len(j.calls) < len(j.commands) {
+		j.commands = here(j.commands)
 	}
-	j.commands = here
-	if len(here) != len(j.calls) {
-		panic(fmt.Sprintf("%d commands made %d calls", len(here), len(j.calls)))
+	if len(j.commands) != len(j.calls) {
+		panic(fmt.Sprintf("%d commands made %d calls", len(j.commands), len(j.calls)))
 	}
 	return true
+}
+
+// here leaves out the commands that run elsewhere, which are in a call of this machine.
+func here(commands []shell.Command) (list []shell.Command) {
+	for i := range commands {
+		if !commands[i].Remote || len(list) == 0 {
+			list = append(list, commands[i])
+		}
+	}
+	return list
 }
 
 func (j *judge) refuseLine(err error) {

@@ -40,9 +40,27 @@ func (j *judge) entries() {
 		if c.Why != "" && !strings.HasPrefix(c.Why, "no entry names") {
 			text += ": " + c.Why
 		}
-		j.add(Reason{Action: action, Stage: StageEntry, Call: i, Text: text, At: j.keyAt("unlisted"),
-			Hint: "a person can add an entry to gate.yaml; do not look for another way to the same"})
+		hint := "a person can add an entry to gate.yaml; do not look for another way to the same"
+		if meant := j.meant(i); meant != "" {
+			hint = "did you mean " + meant + "?"
+		}
+		j.add(Reason{Action: action, Stage: StageEntry, Call: i, Rule: "unlisted", Text: text, At: j.keyAt("unlisted"), Hint: hint})
 	}
+}
+
+// meant is the beginning of an allow entry that a call is likely a misspelling of, "" if there is none.
+func (j *judge) meant(i int) string {
+	c := &j.calls[i]
+	if c.Form == nil || len(c.Form.Path) < 2 {
+		return ""
+	}
+	for n := range j.p.Allow {
+		words := strings.Fields(j.p.Allow[n].Text)
+		if len(words) > 1 && words[0] == path.Base(c.Argv[0]) && typo(c.Form.Path[1], words[1]) {
+			return words[0] + " " + words[1]
+		}
+	}
+	return ""
 }
 
 func denyRule(e *policy.Entry) string {
@@ -56,6 +74,9 @@ func denyRule(e *policy.Entry) string {
 func (j *judge) name(i int) string {
 	c := &j.calls[i]
 	name := path.Base(c.Argv[0])
+	if strings.Contains(c.Argv[0], "/") && c.Argv[0][0] != '/' {
+		name = c.Argv[0] // ./gen.sh is not a gen.sh that PATH finds
+	}
 	if c.Form != nil && len(c.Form.Path) > 1 {
 		name += " " + strings.Join(c.Form.Path[1:], " ")
 	}

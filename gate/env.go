@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gatehouse/gate/call"
@@ -56,14 +57,35 @@ func (j *judge) builtinSets(i int, c *call.Call, seen map[string]bool) {
 		for _, w := range c.Argv[1:] {
 			exports = exports || strings.HasPrefix(w, "-") && strings.Contains(w, "x")
 		}
-	case "readonly", "local", "read", "printf", "mapfile", "readarray", "getopts", "let", "unset", "wait":
+	case "let":
+		for _, w := range c.Argv[1:] {
+			j.computed(i, w, seen)
+		}
+		return
+	case "readonly", "local", "read", "printf", "mapfile", "readarray", "getopts", "unset", "wait", "test", "[":
 	default:
 		return
 	}
-	for _, w := range c.Argv[1:] {
+	for _, w := range namedVariables(c.Argv) {
 		name, _, assigns := strings.Cut(w, "=")
 		name = strings.TrimSuffix(name, "+")
-		if seen[name] || !identifier(name) || c.Argv[0] == "unset" {
+		if at := strings.IndexByte(name, '['); at >= 0 {
+			j.computed(i, w[at:], seen)
+			name = name[:at]
+		}
+		if slices.Contains(c.Meta.DynamicArgs, w) && !identifier(name) && !(c.Argv[0] == "printf" && strings.HasPrefix(w, "-v")) {
+			j.dynamic(Reason{Call: i, Text: fmt.Sprintf("%s works on a variable whose name is known only at run time (%q)", c.Argv[0], w),
+				Hint: "write the name out"})
+			continue
+		}
+		if seen[name] || !identifier(name) || c.Argv[0] == "test" || c.Argv[0] == "[" {
+			continue
+		}
+		if c.Argv[0] == "unset" {
+			if name == "PATH" {
+				seen[name] = true
+				j.add(Reason{Stage: StageEnv, Call: i, Rule: name, Text: "without PATH the shell runs files of the working directory"})
+			}
 			continue
 		}
 		if exports && !assigns || c.Argv[0] == "readonly" && !assigns {
@@ -74,6 +96,100 @@ func (j *judge) builtinSets(i int, c *call.Call, seen map[string]bool) {
 			j.variable(i, name)
 		}
 	}
+}
+
+// computed objects to the variables that an arithmetic expression gives a value.
+func (j *judge) computed(i int, expr string, seen map[string]bool) {
+	for _, name := range assignedIn(expr) {
+		if !seen[name] {
+			seen[name] = true
+			j.variable(i, name)
+		}
+	}
+}
+
+// namedVariables lists the words of a builtin that name variables, with what is assigned to them.
+func namedVariables(argv []string) (names []string) {
+	valued, naming := "", byte(0) // options with a value, and the one of them whose value is a variable
+	operands := true
+	switch argv[0] {
+	case "printf":
+		valued, naming, operands = "v", 'v', false
+	case "test", "[":
+		for n := 1; n+1 < len(argv); n++ {
+			if argv[n] == "-v" || argv[n] == "-R" {
+				names = append(names, argv[n+1])
+			}
+		}
+		return names
+	case "wait":
+		valued, naming, operands = "p", 'p', false
+	case "read":
+		valued, naming = "adinNptu", 'a'
+	case "mapfile", "readarray":
+		valued = "dnOsucC"
+	case "getopts":
+		if len(argv) < 3 {
+			return nil
+		}
+		return argv[2:3]
+	}
+	for n := 1; n < len(argv); n++ {
+		w := argv[n]
+		if w == "--" {
+			if operands {
+				names = append(names, argv[n+1:]...)
+			}
+			return names
+		}
+		if len(w) < 2 || w[0] != '-' && w[0] != '+' {
+			if !operands {
+				return names
+			}
+			names = append(names, w)
+			continue
+		}
+		for k := 1; k < len(w); k++ {
+			if strings.IndexByte(valued, w[k]) < 0 {
+				continue
+			}
+			value := w[k+1:]
+			if value == "" && n+1 < len(argv) {
+				n++
+				value = argv[n]
+			}
+			if w[k] == naming {
+				names = append(names, value)
+			}
+			break
+		}
+	}
+	return names
+}
+
+// assignedIn lists the variables that programs obey to which a text assigns if it is evaluated as arithmetic.
+func assignedIn(text string) (names []string) {
+	for at := 0; at < len(text); {
+		if !letter(text[at]) {
+			at++
+			continue
+		}
+		from := at
+		for at < len(text) && (letter(text[at]) || '0' <= text[at] && text[at] <= '9') {
+			at++
+		}
+		name := text[from:at]
+		if !policy.Dangerous(name) {
+			continue
+		}
+		before, after := strings.TrimRight(text[:from], " \t\n"), strings.TrimLeft(text[at:], " \t\n")
+		op := strings.TrimLeft(after, "+-*/%<>&^|")
+		if strings.HasSuffix(before, "++") || strings.HasSuffix(before, "--") || strings.HasPrefix(after, "++") || strings.HasPrefix(after, "--") ||
+			strings.HasPrefix(op, "=") && !strings.HasPrefix(op, "==") && after != "" && !strings.HasPrefix(after, "<=") && !strings.HasPrefix(after, ">=") {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // assigned looks for assignments of the variables that programs obey anywhere on the line, which need no command: most
@@ -149,17 +265,56 @@ func dangerousAssigned(script string) (names []string) {
 			names = append(names, lit.Value)
 		}
 	}
+	operand := func(x syntax.ArithmExpr) {
+		if w, ok := x.(*syntax.Word); ok {
+			note(onlyLit(w))
+		}
+	}
+	evaluates := false     // something on the line is evaluated as arithmetic
+	var evaluated []string // what that can meet: values of variables, which are evaluated in their turn
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Assign:
 			if !n.Naked {
 				note(n.Name)
 			}
+			evaluates = evaluates || n.Index != nil
+			evaluated = append(evaluated, texts(n.Value)...)
 		case *syntax.WordIter:
 			note(n.Name)
+			for _, w := range n.Items {
+				evaluated = append(evaluated, texts(w)...)
+			}
 		case *syntax.ParamExp:
 			if n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
 				note(n.Param)
+				if n.Excl {
+					evaluated, evaluates = append(evaluated, mentioned(script)...), true
+				}
+			}
+			evaluates = evaluates || n.Excl || n.Index != nil || n.Slice != nil
+		case *syntax.DeclClause:
+			for _, a := range n.Args {
+				for _, t := range texts(a.Value) {
+					evaluates = evaluates || strings.HasPrefix(t, "-") && strings.ContainsAny(t, "in")
+				}
+			}
+		case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.LetClause, *syntax.CStyleLoop:
+			evaluates = true
+		case *syntax.TestClause:
+			evaluates = true
+		case *syntax.BinaryTest:
+			switch n.Op {
+			case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
+				for _, x := range []syntax.TestExpr{n.X, n.Y} {
+					if w, ok := x.(*syntax.Word); ok {
+						evaluated = append(evaluated, texts(w)...)
+					}
+				}
+			}
+		case *syntax.UnaryArithm:
+			if n.Op == syntax.Inc || n.Op == syntax.Dec {
+				operand(n.X)
 			}
 		case *syntax.BinaryArithm:
 			switch n.Op {
@@ -167,13 +322,50 @@ func dangerousAssigned(script string) (names []string) {
 				return true
 			}
 			if strings.HasSuffix(n.Op.String(), "=") {
-				if w, ok := n.X.(*syntax.Word); ok && len(w.Parts) == 1 {
-					lit, _ := w.Parts[0].(*syntax.Lit)
-					note(lit)
-				}
+				operand(n.X)
 			}
 		}
 		return true
 	})
+	if evaluates {
+		for _, text := range evaluated {
+			names = append(names, assignedIn(text)...)
+		}
+	}
 	return names
+}
+
+// mentioned lists such variables that a text names, each as if it were assigned to.
+func mentioned(text string) (names []string) {
+	for w := range strings.FieldsFuncSeq(text, func(r rune) bool { return r > 127 || !letter(byte(r)) && (r < '0' || r > '9') }) {
+		if policy.Dangerous(w) {
+			names = append(names, w+"=")
+		}
+	}
+	return names
+}
+
+func onlyLit(w *syntax.Word) *syntax.Lit {
+	if len(w.Parts) != 1 {
+		return nil
+	}
+	lit, _ := w.Parts[0].(*syntax.Lit)
+	return lit
+}
+
+// texts lists the texts that stand in a word.
+func texts(w *syntax.Word) (list []string) {
+	if w == nil {
+		return nil
+	}
+	syntax.Walk(w, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Lit:
+			list = append(list, n.Value)
+		case *syntax.SglQuoted:
+			list = append(list, n.Value)
+		}
+		return true
+	})
+	return list
 }

@@ -28,6 +28,12 @@ func (c *content) fixes() error {
 		j.alone = true
 		j.stages()
 		for _, r := range j.reasons {
+			if r.Action == Deny && r.Stage == StageRules {
+				c.withheld = append(c.withheld, policy.Problem{At: e.At,
+					Text: fmt.Sprintf("the fix %q is not offered, since the rule %s refuses it", e.Fix, r.Rule)})
+				e.Fix = ""
+				break
+			}
 			if r.Action == Deny {
 				errs = append(errs, fmt.Errorf("%s: deny[%d].fix.run: %q would not pass: %s", e.At, i, e.Fix, r.Text))
 				break
@@ -42,6 +48,7 @@ type nothing struct{}
 
 func (nothing) Lstat(path string) (fs.FileInfo, error) { return nil, fs.ErrNotExist }
 func (nothing) Readlink(path string) (string, error)   { return "", fs.ErrNotExist }
+func (nothing) Straight(path string) bool              { return false }
 func (nothing) List(dir string, max int) ([]fs.DirEntry, bool, error) {
 	return nil, false, fs.ErrNotExist
 }

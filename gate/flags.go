@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"gatehouse/gate/call"
@@ -63,11 +64,14 @@ func (j *judge) flagsByHelp(i int, c *call.Call) {
 		return // the stage before has said so
 	}
 	levels := make([]*flags.Entry, len(c.Form.Path))
-	done, next := -1, false
+	done, next, behind := -1, false, 0
 	for n := range c.Form.Parts {
 		part := &c.Form.Parts[n]
 		if part.Role == call.Dashes {
 			break
+		}
+		if part.Role == call.Subcommand {
+			behind++
 		}
 		if part.Role == call.Operand || part.Role == call.Subcommand || part.Word == done {
 			next = false
@@ -90,7 +94,7 @@ func (j *judge) flagsByHelp(i int, c *call.Call) {
 		if part.Role == call.Stranger {
 			level = len(levels) - 1
 		}
-		entry, answer, ok := j.lookUpFlag(i, file, levels, level, text, part)
+		entry, answer, ok := j.lookUpFlag(i, file, levels, level, min(behind, len(levels)-1), text, part)
 		if !ok {
 			return
 		}
@@ -103,17 +107,24 @@ func (j *judge) flagsByHelp(i int, c *call.Call) {
 }
 
 // lookUpFlag asks the help of the subcommand that an option stands behind, and then of those above it, whose options may
-// stand there too. ok is false if nothing is known of the program and that has been said.
-func (j *judge) lookUpFlag(i int, file string, levels []*flags.Entry, level int, text string, part *call.Part) (*flags.Entry, flags.Answer, bool) {
+// stand there too. The spec has the option at level; behind are the subcommands before it, whose own help may list an
+// option that is for all of them. ok is false if nothing is known of the program and that has been said.
+func (j *judge) lookUpFlag(i int, file string, levels []*flags.Entry, level, behind int, text string, part *call.Part) (*flags.Entry, flags.Answer, bool) {
 	c := &j.calls[i]
 	numbers := part.Role == call.Flag && len(text) > 1 && strings.Trim(text[1:], "0123456789") == ""
 	var first *flags.Entry
 	var answer flags.Answer
-	for l := level; l >= 0; l-- {
+	for l := max(level, behind); l >= 0; l-- {
 		if levels[l] == nil {
 			entry, err := flags.Lookup(j.g.stores(), j.g.machineID(), file, c.Form.Path[1:l+1])
+			if errors.Is(err, flags.ErrMiss) && l > 1 { // git stash push: what the help does not list is never asked; its options are with those above
+				if above, e := flags.Lookup(j.g.stores(), j.g.machineID(), file, c.Form.Path[1:l]); e == nil && len(above.Subcommands) > 0 &&
+					!slices.Contains(above.Subcommands, c.Form.Path[l]) {
+					entry, err = above, nil
+				}
+			}
 			if err != nil {
-				if l < level && first != nil {
+				if l > level || l < level && first != nil {
 					continue
 				}
 				j.notHarvested(i, file, l, err)
@@ -121,7 +132,7 @@ func (j *judge) lookUpFlag(i int, file string, levels []*flags.Entry, level int,
 			}
 			levels[l] = entry
 		}
-		if len(levels[l].Flags) == 0 && part.Role == call.Flag {
+		if l <= level && len(levels[l].Flags) == 0 && part.Role == call.Flag {
 			return levels[l], flags.Answer{Known: true}, true // it shows no help; the spec knows it
 		}
 		a := levels[l].Known(text, numbers)

@@ -57,13 +57,16 @@ func (h *host) harvested(program string, sub []string, text string) {
 
 func newFlagsHost(t *testing.T, policy string) *host {
 	h := newHost(t, policy).files("tests/test_gate.py", "src/a.py", "a.txt")
-	for _, name := range []string{"pytest", "git", "head", "mytool"} {
+	for _, name := range []string{"pytest", "git", "head", "npm", "mytool"} {
 		program(t, filepath.Join(h.bin, name))
 	}
 	h.harvested("pytest", nil, pytestHelp)
 	h.harvested("git", nil, gitHelp)
 	h.harvested("git", []string{"status"}, gitStatusHelp)
 	h.harvested("git", []string{"log"}, gitLog)
+	h.harvested("git", []string{"stash"}, "usage: git stash list\n\n    -q, --[no-]quiet      be quiet\n    -m <text>             message\n\ncommands:\n  list  list them\n")
+	h.harvested("npm", nil, "Usage:\n  npm <command>\n\n  --version  print it\n")
+	h.harvested("npm", []string{"run"}, "Usage:\n  npm run <command>\n\n  -w, --workspace NAME   in that workspace\n  --if-present           no error\n")
 	h.harvested("head", nil, headHelp)
 	h.harvested("mytool", nil, "Usage: mytool [-o FILE] [--depth N] NAME\n\n  -o FILE      write to FILE\n  --depth N    how deep\n  -v           verbose\n")
 	return h
@@ -90,7 +93,7 @@ func TestPlanOfFourLines(t *testing.T) {
 }
 
 func TestFlagsOfTheVeryProgram(t *testing.T) {
-	h := newFlagsHost(t, "version: 1\nallow: [pytest, git, head, mytool, touch]\npaths: {root: [/]}\n")
+	h := newFlagsHost(t, "version: 1\nallow: [pytest, git, head, npm, mytool, touch]\npaths: {root: [/]}\n")
 	h.rows([]row{
 		{"pytest -xq", "allow"},
 		{"pytest -xQ", "deny flags"},
@@ -104,6 +107,10 @@ func TestFlagsOfTheVeryProgram(t *testing.T) {
 		{"git -C . status -sb", "allow"},
 		{"git status --short=x", "deny flags does not take --short=x"},
 		{"git diff --stat", "deny flags not known yet"},
+		{"git stash push -q", "allow"},
+		{"git stash push --no-such", "deny flags has no option --no-such"},
+		{"npm run lint -w api", "allow"},
+		{"npm run lint --no-such", "deny flags"},
 		{"mytool -o out.txt --depth 3 name", "allow"},
 		{"mytool -oout.txt", "allow"},
 		{"mytool --dept 3", "deny flags"},

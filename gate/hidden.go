@@ -33,8 +33,10 @@ func (j *judge) hidden(i int) {
 		if runs && dir != "" && plausible(w) && w[0] != '-' && !strings.ContainsAny(w, " \t\n") {
 			j.execute(i, w, dir) // make .env, go run ./secrets/x.go
 		}
-		if _, file, ok := strings.Cut(w, "file://"); ok && strings.HasPrefix(strings.TrimPrefix(file, "localhost"), "/") {
-			maybe(call.Read, strings.TrimPrefix(file, "localhost"))
+		if at := strings.Index(strings.ToLower(w), "file://"); at >= 0 {
+			if file := strings.TrimPrefix(w[at+len("file://"):], "localhost"); strings.HasPrefix(file, "/") {
+				maybe(call.Read, file)
+			}
 		}
 		if strings.HasPrefix(c.Name, "git") && w[:min(1, len(w))] != "-" {
 			if _, file, ok := strings.Cut(w, ":"); ok && file != "" && !strings.Contains(w, "://") {
@@ -45,14 +47,72 @@ func (j *judge) hidden(i int) {
 			j.inWord(i, w, dir)
 		}
 	}
+	switch c.Name {
+	case "curl":
+		j.curl(i)
+	case "git_init", "git_clone":
+		if template(c) {
+			for _, to := range append(written(c), dir) {
+				maybe(call.Write, path.Join(to, ".git/hooks/pre-commit"))
+			}
+		}
+	}
 	if v, _ := c.Args.Get("unknown_paths"); v == true && !unplacedEffect(c) {
 		for _, name := range []string{"check", "dry_run"} {
 			if is, _ := c.Args.Get(name); is == true {
 				return
 			}
 		}
+		switch c.Name {
+		case "echo", "printf", "basename", "dirname": // their words are no files
+			return
+		}
 		j.unplaced(i, &call.Effect{Kind: call.Write})
 	}
+}
+
+// curl judges the files that curl finds in addresses of its own kind: it expands braces and brackets itself, takes what has
+// no scheme for --proto-default, and #1 in a file's name for what a brace stood for.
+func (j *judge) curl(i int) {
+	c := &j.calls[i]
+	local := slices.ContainsFunc(values(c, "--proto-default"), func(v string) bool { return !strings.HasPrefix(strings.ToLower(v), "http") })
+	for n := range c.Form.Parts {
+		part := &c.Form.Parts[n]
+		scheme, _, ok := strings.Cut(part.Value, "://")
+		switch {
+		case part.Role == call.Operand && (ok && strings.ContainsAny(scheme, "{[") || !ok && local):
+			j.unplaced(i, &call.Effect{Kind: call.Read, Path: part.Value})
+		case part.Role == call.Flag && (part.Flag == "-o" || part.Flag == "--output" || slices.Contains(part.Names, "--output")) &&
+			numbered(part.Value):
+			j.unplaced(i, &call.Effect{Kind: call.Write, Path: part.Value})
+		}
+	}
+}
+
+// numbered reports whether #1 or the like stands in a text.
+func numbered(text string) bool {
+	at := strings.IndexByte(text, '#')
+	return at >= 0 && at+1 < len(text) && text[at+1] >= '0' && text[at+1] <= '9'
+}
+
+// template reports whether git fills a new repository, its hooks too, from a directory that the call names.
+func template(c *call.Call) bool {
+	if v, _ := c.Args.Get("template"); v != nil && v != "" {
+		return true
+	}
+	v, _ := c.Args.Get("config")
+	list, _ := v.([]string)
+	return slices.ContainsFunc(list, func(s string) bool { return strings.HasPrefix(strings.ToLower(s), "init.templatedir=") })
+}
+
+// written lists the paths that a call writes.
+func written(c *call.Call) (paths []string) {
+	for n := range c.Effects {
+		if e := &c.Effects[n]; e.Kind == call.Write && !e.Remote && e.Path != "" {
+			paths = append(paths, e.Path)
+		}
+	}
+	return paths
 }
 
 func unplacedEffect(c *call.Call) bool {

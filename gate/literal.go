@@ -103,15 +103,22 @@ func names(text string) func(yield func(string) bool) {
 				rest = rest[from+1+to:]
 			}
 		}
-		word := func(r rune) bool {
-			return strings.ContainsRune(" \t\n\r'\"`()[]{}<>|&;,=+*?:!^%$#@\\", r)
-		}
-		for _, name := range strings.FieldsFunc(text, word) {
+		for _, name := range strings.FieldsFunc(text, sign) {
 			if plausible(name) && strings.ContainsAny(name, "./~") && !yield(name) {
 				return
 			}
 		}
 	}
+}
+
+// sign reports whether a character stands between names rather than in one.
+func sign(r rune) bool {
+	switch r {
+	case ' ', '\t', '\n', '\r', '\'', '"', '`', '(', ')', '[', ']', '{', '}', '<', '>', '|', '&', ';', ',', '=', '+', '*', '?', ':', '!', '^', '%',
+		'$', '#', '@', '\\':
+		return true
+	}
+	return false
 }
 
 func plausible(name string) bool {

@@ -41,6 +41,8 @@ type content struct {
 	rules  *rules.Set
 	files  []policyBytes
 	tree   string // digest of the files, where nobody else has one
+
+	withheld []policy.Problem // what deny entries offer and rules refuse
 }
 
 // policyBytes is one of the files that a policy was made of.
@@ -115,7 +117,7 @@ func parse(files []policyBytes, shown func(name string) string) (content, error)
 	c := content{has: true, packs: spec.Bundled()}
 	var own []spec.File
 	var orders []rules.File
-	tree := sums{sha256.New()}
+	var tree sums
 	tree.add("gatehouse/policy/v1")
 	var gate *policyBytes
 	for i := range files {
@@ -132,7 +134,7 @@ func parse(files []policyBytes, shown func(name string) string) (content, error)
 			orders = append(orders, rules.File{Name: name, Data: f.data})
 		}
 	}
-	c.files, c.tree = files, hex.EncodeToString(tree.Sum(nil))
+	c.files, c.tree = files, tree.digest()
 	if gate == nil {
 		return c, fmt.Errorf("%s: %w", shown(policyFile), fs.ErrNotExist)
 	}
@@ -165,7 +167,8 @@ func parse(files []policyBytes, shown func(name string) string) (content, error)
 	if err := errors.Join(errs...); err != nil {
 		return c, err
 	}
-	return c, c.fixes()
+	err = c.fixes()
+	return c, err
 }
 
 // readAccepted reads the policy in a generation that root wrote: its compiled form, or where that is of another version

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"path"
+	"strings"
 
 	"gatehouse/gate/call"
 )
@@ -49,6 +50,24 @@ func (m *made) has(p string) bool {
 	}
 	for _, tree := range m.trees {
 		if within(p, tree) {
+			return true
+		}
+	}
+	return false
+}
+
+// below reports whether something below a directory, which ends in a slash, may be new by now.
+func (m *made) below(dir string) bool {
+	if m.anything {
+		return true
+	}
+	for p := range m.paths {
+		if strings.HasPrefix(p, dir) {
+			return true
+		}
+	}
+	for _, tree := range m.trees {
+		if within(dir, tree) || strings.HasPrefix(tree, dir) {
 			return true
 		}
 	}

@@ -14,7 +14,7 @@ func (j *judge) missing(i int, e *call.Effect, p string) {
 		return
 	}
 	c := &j.calls[i]
-	if asks(c) && e.Kind != call.Chdir || e.Sure != call.Sure && !e.Pattern || j.commands[i].Sourced {
+	if (asks(c) || j.probes(i)) && e.Kind != call.Chdir || e.Sure != call.Sure && !e.Pattern || j.commands[i].Sourced {
 		return
 	}
 	if c.Meta.Conditional && c.Meta.Operator == "||" {
@@ -34,6 +34,13 @@ func (j *judge) missing(i int, e *call.Effect, p string) {
 	} else {
 		r.Hint = "look with ls what is there"
 	}
+	for up := p; up != "/"; up = path.Dir(up) {
+		for n := range j.reasons {
+			if have := &j.reasons[n]; have.Rule == r.Rule && strings.HasSuffix(have.Text, " "+j.show(up)) {
+				return // a directory that is not there is missed by each call in it
+			}
+		}
+	}
 	j.add(r)
 }
 
@@ -46,6 +53,23 @@ func asks(c *call.Call) bool {
 	switch path.Base(c.Argv[0]) {
 	case "test", "[", "ln", "mv", "rm", "git", "stat": // git knows files that are gone
 		return true
+	}
+	return false
+}
+
+// probes reports whether the line makes nothing of it that a file is missing: the complaint is thrown away, or something
+// else is done then.
+func (j *judge) probes(i int) bool {
+	for _, r := range j.commands[i].Redirects {
+		if (r.FD == 2 && strings.HasPrefix(r.Op, ">") || strings.HasPrefix(r.Op, "&>")) && r.Target.Text == "/dev/null" {
+			return true
+		}
+	}
+	c := &j.calls[i]
+	for n := i + 1; n < len(j.calls); n++ {
+		if next := &j.calls[n]; next.Meta.Depth == c.Meta.Depth {
+			return next.Meta.Operator == "||"
+		}
 	}
 	return false
 }
@@ -78,6 +102,11 @@ func (j *judge) near(p string) string {
 			if q := path.Join(j.cwd, after); after != "" && j.view.at(q).exists {
 				return q
 			}
+		}
+	}
+	if at := j.near(dir); at != "" { // the directory is misspelt
+		if q := path.Join(at, base); j.view.at(q).exists {
+			return q
 		}
 	}
 	return ""

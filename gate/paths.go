@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -34,6 +35,8 @@ func (j *judge) effect(i int, e *call.Effect) {
 	}
 	switch {
 	case e.Sure == call.Unknown:
+		j.unplaced(i, e)
+	case e.Pattern && j.patternClimbs(i):
 		j.unplaced(i, e)
 	case e.Pattern:
 		found, ok := j.view.glob(e.Path, j.globs)
@@ -117,6 +120,11 @@ func (j *judge) at(i int, e *call.Effect, p string) {
 				Text: fmt.Sprintf("%s is among the paths that no call may touch%s", j.show(place), via(p, place))})
 			return
 		}
+		if pattern := j.into(i, e, place); pattern != nil {
+			j.add(Reason{Stage: StagePaths, Call: i, Rule: pattern.Text, At: pattern.At,
+				Text: fmt.Sprintf("what is written into %s is among the paths that no call may touch%s", j.show(place), via(p, place))})
+			return
+		}
 		if perhaps && !s.exists {
 			continue // a word that is no file
 		}
@@ -151,6 +159,14 @@ func (j *judge) at(i int, e *call.Effect, p string) {
 	if e.Kind == call.Chdir && s.exists && !s.dir && e.Sure == call.Sure {
 		j.add(Reason{Stage: StagePaths, Call: i, Rule: p, Text: fmt.Sprintf("%s is no directory", j.show(p))})
 	}
+}
+
+// into returns the pattern that denies every file of a directory which a call writes into; nil if there is none.
+func (j *judge) into(i int, e *call.Effect, dir string) *policy.Pattern {
+	if !writes(e.Kind) || e.Tree || !j.view.at(dir).dir && (strings.HasPrefix(e.Arg, "redirect") || j.calls[i].Name == "mkdir") {
+		return nil
+	}
+	return j.p.Paths.Deny.Match(dir+"/\x00", j.ground.place)
 }
 
 // there reports whether something is at a path by now.
@@ -271,6 +287,21 @@ func (j *judge) upward(i int, e *call.Effect, p string) string {
 	if c.Name() == "cd" || c.Name() == "pushd" {
 		return "" // these go back along the names
 	}
+	if j.climbsAt != i || !j.climbs {
+		if j.climbsAt == i {
+			return ""
+		}
+		j.climbsAt, j.climbs = i, false
+		for n := range c.Words {
+			j.climbs = j.climbs || strings.Contains(c.Words[n].Text, "..")
+		}
+		for n := range c.Redirects {
+			j.climbs = j.climbs || strings.Contains(c.Redirects[n].Target.Text, "..")
+		}
+		if !j.climbs {
+			return ""
+		}
+	}
 	for n := range c.Words {
 		if up := j.climb(i, c.Words[n].Text, p); up != "" {
 			return up
@@ -284,13 +315,37 @@ func (j *judge) upward(i int, e *call.Effect, p string) string {
 	return ""
 }
 
+// patternClimbs reports whether two dots stand behind a name in a word with a glob: what that matches may be a link, and
+// the parent of what it leads to another directory.
+func (j *judge) patternClimbs(i int) bool {
+	c := &j.commands[i]
+	inside := func(w *shell.Word) bool {
+		if w.State == shell.Exact || !strings.Contains(w.Text, "/..") {
+			return false
+		}
+		text := w.Text
+		for strings.HasPrefix(text, "../") || strings.HasPrefix(text, "./") {
+			_, text, _ = strings.Cut(text, "/")
+		}
+		return strings.Contains(text, "/../") || strings.HasSuffix(text, "/..")
+	}
+	for n := range c.Words {
+		if inside(&c.Words[n]) {
+			return true
+		}
+	}
+	for n := range c.Redirects {
+		if inside(&c.Redirects[n].Target) {
+			return true
+		}
+	}
+	return false
+}
+
 // climb is where a word that seems to name the path p leads.
 func (j *judge) climb(i int, text, p string) string {
 	if !strings.Contains(text, "..") {
 		return ""
-	}
-	if eq := strings.IndexByte(text, '='); strings.HasPrefix(text, "-") && eq > 0 {
-		text = text[eq+1:]
 	}
 	dir := &j.commands[i].Dir
 	bases := append([]string{dir.Path}, dir.Others...)
@@ -299,22 +354,54 @@ func (j *judge) climb(i int, text, p string) string {
 			bases = append(bases, e.Path)
 		}
 	}
-	for _, base := range bases {
-		if base == "" || base[0] != '/' {
-			continue
-		}
-		seems := path.Clean(text)
-		if !path.IsAbs(seems) {
-			seems = path.Join(base, text)
-		}
-		if seems != p {
-			continue
-		}
-		if s := j.view.follow(j.view.at(base).real, text); s.real != j.view.at(p).real {
-			return s.real
+	for text := range climbing(text) {
+		for _, base := range bases {
+			if base == "" || base[0] != '/' {
+				continue
+			}
+			seems := path.Clean(text)
+			if !path.IsAbs(seems) {
+				seems = path.Join(base, text)
+			}
+			if seems != p {
+				continue
+			}
+			if s := j.view.follow(j.view.at(base).real, text); s.real != j.view.at(p).real {
+				return s.real
+			}
 		}
 	}
 	return ""
+}
+
+// climbing lists the texts in a word that can be a path with two dots in it: the word, what is glued to an option, and what
+// stands between the signs that programs set paths apart with (of=PATH, @PATH, a script of sed).
+func climbing(word string) iter.Seq[string] {
+	const apart = "=@:,;<>\"'{} \t\n"
+	return func(yield func(string) bool) {
+		if !yield(word) || strings.HasSuffix(word, "/...") && !yield(strings.TrimSuffix(word, "/...")) {
+			return
+		}
+		for n := 2; n < min(len(word), 8) && word[0] == '-' && word[1] != '-'; n++ {
+			if !yield(word[n:]) {
+				return
+			}
+		}
+		for from := 0; from < len(word); {
+			end := strings.IndexAny(word[from:], apart)
+			if end < 0 {
+				end = len(word) - from
+			}
+			piece := word[from : from+end]
+			if from+end < len(word) && strings.Contains(word[from:], "..") && from > 0 && !yield(word[from:]) {
+				return
+			}
+			if piece != word && strings.Contains(piece, "..") && !yield(piece) {
+				return
+			}
+			from += end + 1
+		}
+	}
 }
 
 // asked notes the files that a test asks for: what follows on the line knows whether they are there.

@@ -33,6 +33,28 @@ env: {allow: [CI]}
 	put(t, filepath.Join(h.home, ".ssh", "sub", "x"), "key")
 	put(t, filepath.Join(h.home, "other", "f"), "x")
 	h.rows([]row{
+		// what a pattern puts into a directory
+		{"cp docs/*.md src/", "allow"},
+		{"mv docs/?.md src", "allow"},
+		{"cp docs/*.md migrations/", "deny paths migrations"},
+		{"cp nothing/*.sql migrations/ 2>/dev/null", "deny paths migrations"},
+		{"cp docs/* .git/hooks", "deny paths"},
+		{"cp docs/*.md ~/.ssh/", "deny paths"},
+		{"cp docs/*.md $X/", "deny"},
+		{"cp $X docs/*.md src", "deny"},
+		{"cp --parents docs/*.md src", "deny"},
+		{"touch docs/new.md; cp docs/*.md src/", "deny dynamic"},
+		// what stands behind a loop
+		{"while read -r f; do echo \"$f\"; done < <(ls docs)", "allow"},
+		{"while read -r f; do echo \"$f\"; done < \"<(ls docs)$X\"", "deny dynamic"},
+		{"while read -r f; do echo \"$f\"; done < '<('\"$X)\"", "deny dynamic"},
+		{"while read -r f; do echo \"$f\"; done < <(cat .env)", "deny paths"},
+		// a file that may be missing
+		{"cat gone.md", "deny paths there is no gone.md"},
+		{"cat gone.md 2>/dev/null", "allow"},
+		{"ls gone.md || true", "allow"},
+		{"cat gone.md && true || true", "deny paths there is no gone.md"},
+		{"cat .env 2>/dev/null", "deny paths no call may touch"},
 		// denied files, in any spelling
 		{"cat .env", "deny paths no call may touch"},
 		{"cat ./.env", "deny paths"},

@@ -23,12 +23,17 @@ type view struct {
 	disk  Disk
 	spots map[string]spot
 	links map[string]string // links that are not there yet, and what they lead to
+	// straight is a directory that is there, and neither it nor one above it is a link; "": none is known.
+	straight string
 }
 
 // at follows an absolute, clean path.
 func (v *view) at(p string) spot {
 	if p == "/" {
 		return spot{real: "/", exists: true, dir: true}
+	}
+	if v.straight != "" && within(v.straight, p) {
+		return spot{real: p, exists: true, dir: true}
 	}
 	if s, ok := v.spots[p]; ok {
 		return s
@@ -40,6 +45,13 @@ func (v *view) at(p string) spot {
 	}
 	v.spots[p] = s
 	return s
+}
+
+// enter looks at a directory and all above it at once, since most of what is asked about is there.
+func (v *view) enter(dir string) {
+	if !strings.HasPrefix(dir, "/proc/") && v.disk.Straight(dir) {
+		v.straight = dir
+	}
 }
 
 // in follows the last part of the path p, whose directory leads to the spot dir.

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"iter"
 	"os"
 	"path"
 	"path/filepath"
@@ -26,7 +27,13 @@ func (j *judge) protect() {
 		}
 		for n := range c.Effects {
 			e := &c.Effects[n]
+			if e.Sure == call.Unknown && writes(e.Kind) && !e.Remote {
+				j.protectFound(i, e)
+			}
 			if e.Remote || !writes(e.Kind) && e.Kind != call.Any || e.Path == "" || e.Path[0] != '/' || e.Sure == call.Unknown {
+				continue
+			}
+			if j.linked == nil && stream(e.Path) {
 				continue
 			}
 			j.protectFrom(i, e)
@@ -56,8 +63,16 @@ func (j *judge) protectFrom(i int, e *call.Effect) {
 				j.add(protectReason(i, j.show(place)))
 				return
 			}
-			if inner := j.holdsProtected(i, e, place); inner != "" {
-				j.add(protectReason(i, j.show(inner)))
+			inner := j.holdsProtected(i, e, place)
+			if inner == "" {
+				inner = j.becomesProtected(i, e, place)
+			}
+			if inner != "" {
+				r := protectReason(i, j.show(inner))
+				if inner != place {
+					r.Text = fmt.Sprintf("%s holds %s", j.show(place), strings.Replace(r.Text, " belongs", ", which belongs", 1))
+				}
+				j.add(r)
 				return
 			}
 		}
@@ -72,7 +87,11 @@ func protectReason(i int, shown string) Reason {
 
 // holdsProtected returns something protected below a directory that the effect takes as a whole.
 func (j *judge) holdsProtected(i int, e *call.Effect, dir string) string {
-	if e.Kind == call.Any || !e.Tree && e.Kind != call.Delete {
+	closes := false // chmod 000 .claude
+	if c := &j.calls[i]; e.Kind == call.Write && !e.Tree {
+		closes = slices.Contains([]string{"chmod", "chown", "chgrp", "setfacl", "chattr"}, c.Name) && dir != j.g.home && dir != j.ground.place.Project
+	}
+	if e.Kind == call.Any || !e.Tree && e.Kind != call.Delete && !closes {
 		return ""
 	}
 	if c := &j.calls[i]; strings.HasPrefix(c.Name, "git") && e.Sure != call.Sure {
@@ -83,21 +102,116 @@ func (j *judge) holdsProtected(i int, e *call.Effect, dir string) string {
 			return p
 		}
 	}
-	for _, base := range []string{j.g.home, j.ground.place.Project} {
-		if base == "" || !within(base, dir) && !below(dir, base) {
-			continue
-		}
-		hooks := projectHooks[:]
-		if base == j.g.home {
-			hooks = homeHooks[:]
-		}
-		for _, hook := range hooks {
-			if p := base + "/" + hook; below(p, dir) && j.view.at(p).exists {
-				return p
-			}
+	for p := range j.hooksBelow(dir) {
+		if j.view.at(p).exists {
+			return p
 		}
 	}
 	return ""
+}
+
+// hooksBelow lists the places below a directory where clients read which hooks to run in the home and the project.
+func (j *judge) hooksBelow(dir string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, base := range []string{j.g.home, j.ground.place.Project} {
+			if base == "" || !within(base, dir) && !below(dir, base) {
+				continue
+			}
+			hooks := projectHooks[:]
+			if base == j.g.home {
+				hooks = homeHooks[:]
+			}
+			beyond := behind(dir, base)
+			for _, hook := range hooks {
+				if !strings.HasPrefix(hook, beyond) {
+					continue // not below dir, and not worth joining
+				}
+				if p := base + "/" + hook; below(p, dir) && !yield(p) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// becomesProtected returns what would be protected below a directory that the effect makes out of another: mv x .claude,
+// where x holds settings.json. Where it is made out of what nobody has seen, as by git clone, it may hold anything.
+func (j *judge) becomesProtected(i int, e *call.Effect, dir string) string {
+	c := &j.calls[i]
+	if e.Kind != call.Write || c.Name == "mkdir" || strings.HasPrefix(e.Arg, "redirect") || j.view.at(dir).exists || within(j.g.home, dir) || within(j.ground.place.Project, dir) {
+		return ""
+	}
+	for p := range j.hooksBelow(dir) {
+		rest := p[len(dir):]
+		seen := false
+		for n := range c.Form.Parts {
+			if strings.HasPrefix(c.Name, "git_") && c.Name != "git_mv" {
+				break // what was committed there is not looked at
+			}
+			part := &c.Form.Parts[n]
+			if part.Role != call.Operand || part.Value == "" || part.Dynamic {
+				continue
+			}
+			for _, from := range []string{j.commands[i].Dir.Path, path.Dir(dir)} { // a link starts from where it is
+				source := path.Clean(part.Value)
+				if !path.IsAbs(source) {
+					source = path.Join(from, source)
+				}
+				s := j.view.at(source)
+				if s.exists && !s.dir || source == dir || !s.exists && !j.writtenBefore(i, source) {
+					continue
+				}
+				seen = true
+				if j.view.at(source+rest).exists || j.writtenBefore(i, source+rest) {
+					return p
+				}
+			}
+		}
+		if !seen {
+			return p
+		}
+	}
+	return ""
+}
+
+// writtenBefore reports whether a call before the call i makes a path or something below it.
+func (j *judge) writtenBefore(i int, p string) bool {
+	for n := range i {
+		for k := range j.calls[n].Effects {
+			if e := &j.calls[n].Effects[k]; writes(e.Kind) && (within(e.Path, p) || e.Tree && within(p, e.Path)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// protectFound refuses changes of files that a find on the same line brings, where one of them is protected.
+func (j *judge) protectFound(i int, e *call.Effect) {
+	trees, ok := j.comesFrom(i, e)
+	if !ok {
+		return
+	}
+	for n := range trees {
+		t := &trees[n]
+		over := j.passesOver(i, e, false)
+		for p := range j.hooksBelow(path.Dir(t.Path)) {
+			s := j.view.at(p)
+			if !s.exists || !within(p, t.Path) && !within(t.Path, p) {
+				continue
+			}
+			hit := p
+			if s.dir {
+				hit, _ = j.view.find(p, func(string) bool { return true }, over)
+			} else if over.file != nil && over.file(p) {
+				hit = ""
+			}
+			if hit != "" {
+				j.add(protectReason(i, j.show(hit)))
+				return
+			}
+		}
+	}
 }
 
 // protected reports whether a path is one of the gate's, or below one, or where clients read which hooks to run.
@@ -107,13 +221,15 @@ func (j *judge) protected(p string) bool {
 			return true
 		}
 	}
-	if rest, ok := strings.CutPrefix(p, j.g.home+"/"); ok && j.g.home != "" && startsWith(rest, homeHooks[:]) {
-		return true
+	return startsWith(behind(p, j.g.home), homeHooks[:]) || startsWith(behind(p, j.ground.place.Project), projectHooks[:]) || clientHook(p)
+}
+
+// behind is what of a path follows a directory that it is below, "" if it is not.
+func behind(p, dir string) string {
+	if dir == "" || !below(p, dir) {
+		return ""
 	}
-	if rest, ok := strings.CutPrefix(p, j.ground.place.Project+"/"); ok && startsWith(rest, projectHooks[:]) {
-		return true
-	}
-	return clientHook(p)
+	return strings.TrimPrefix(p[len(dir):], "/")
 }
 
 // startsWith reports whether a relative path is one of the paths, or below one.
@@ -130,10 +246,12 @@ func startsWith(rel string, paths []string) bool {
 // judges by, what it remembers, and where the clients' settings for all users are.
 func (j *judge) own() []string {
 	if j.owned == nil {
-		for _, p := range j.g.owned() {
+		ours := j.g.owned()
+		j.owned = make([]string, 0, len(ours)+2)
+		for _, p := range ours {
 			j.owned = append(j.owned, p)
-			if strings.HasPrefix(p, "/etc/") || strings.HasPrefix(p, "/var/lib/") {
-				continue // root's, and no links of the agent's
+			if strings.HasPrefix(p, "/etc/") || strings.HasPrefix(p, "/var/lib/") || p == j.g.program {
+				continue // root's, and no links of the agent's; the program's name is what its link leads to
 			}
 			if real := j.view.at(p).real; real != p {
 				j.owned = append(j.owned, real)
@@ -160,6 +278,7 @@ func (g *Gate) listOwned() []string {
 	add(g.index, g.state)
 	if exe, err := os.Executable(); err == nil {
 		add(exe)
+		g.program = exe
 	}
 	for _, s := range g.sources {
 		add(s.from.Dir, s.entry.Export, s.entry.Accepted)

@@ -43,6 +43,10 @@ func reasonOf(v rules.Verdict) Reason {
 		r.Action = Allow
 	case rules.Ask:
 		r.Action = Ask
+	case rules.Deny:
+		if v.Mode == rules.Warn {
+			r.Hint = "it is refused once: if it is right all the same, make the same call again, and it passes"
+		}
 	case rules.Stop:
 		r.Hint = "stop here and tell the person; nothing more will pass until they have answered"
 	}

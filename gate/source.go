@@ -39,6 +39,7 @@ type Gate struct {
 	now     func() time.Time
 	once    sync.Once
 	ours    []string // what self-protection covers in any project
+	program string   // the file of this program, which is among them
 }
 
 // A source is one policy that decides, or the reason why none does.
@@ -252,6 +253,9 @@ func (g *Gate) Problem() error { return g.first().err }
 
 // Policy is the policy that decides; of several the first, nil where there is none.
 func (g *Gate) Policy() *policy.Policy { return g.first().content.policy }
+
+// Withheld are the fixes of that policy which are not offered, since a rule beside it refuses them.
+func (g *Gate) Withheld() []policy.Problem { return g.first().content.withheld }
 
 func (g *Gate) first() *source {
 	for _, s := range g.sources {

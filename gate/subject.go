@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"hash"
 )
 
 // Subject names what is asked under a policy: the same line in the same directory under the same policy has the same
@@ -13,7 +12,7 @@ import (
 // their length (64 bits, big-endian) before each: "gatehouse/subject/v1", the kind (line, argv or tool), the line, or each
 // word, or name and arguments of the tool as JSON with sorted keys, then the directory and the digest of the policy.
 func Subject(r Request, tree string) string {
-	s := sums{sha256.New()}
+	s := sums{make([]byte, 0, 512)}
 	s.add("gatehouse/subject/v1")
 	switch {
 	case r.Tool != nil:
@@ -29,17 +28,20 @@ func Subject(r Request, tree string) string {
 		s.add("line", r.Line)
 	}
 	s.add(r.Cwd, tree)
-	return hex.EncodeToString(s.Sum(nil))
+	return s.digest()
 }
 
-// sums hashes texts so that where one ends and the next begins is a part of the digest.
-type sums struct{ hash.Hash }
+// sums are texts to be hashed so that where one ends and the next begins is a part of the digest.
+type sums struct{ text []byte }
 
-func (s sums) add(texts ...string) {
-	var length [8]byte
+func (s *sums) add(texts ...string) {
 	for _, t := range texts {
-		binary.BigEndian.PutUint64(length[:], uint64(len(t)))
-		s.Write(length[:])
-		s.Write([]byte(t))
+		s.text = binary.BigEndian.AppendUint64(s.text, uint64(len(t)))
+		s.text = append(s.text, t...)
 	}
+}
+
+func (s *sums) digest() string {
+	sum := sha256.Sum256(s.text)
+	return hex.EncodeToString(sum[:])
 }

@@ -21,6 +21,9 @@ func (j *judge) unplaced(i int, e *call.Effect) {
 	if !j.limits(i, e) || j.substituted(i, e) {
 		return
 	}
+	if j.copied(i, e) {
+		return
+	}
 	if trees, ok := j.comesFrom(i, e); ok {
 		for _, t := range trees {
 			all := *e
@@ -32,6 +35,8 @@ func (j *judge) unplaced(i int, e *call.Effect) {
 	text := fmt.Sprintf("which file %s %s is known only at run time", j.name(i), verb(e.Kind))
 	hint := "write the path out"
 	switch {
+	case e.Kind == call.Write && e.Path == "" && e.Arg == "":
+		text = fmt.Sprintf("which files %s touches is known only at run time", j.name(i))
 	case strings.HasPrefix(e.Arg, "redirect"):
 		text = fmt.Sprintf("where the redirection to %s leads is known only at run time", what(e))
 	case e.Path != "":
@@ -45,8 +50,23 @@ func (j *judge) substituted(i int, e *call.Effect) bool {
 	if !strings.HasPrefix(e.Path, "<(") && !strings.HasPrefix(e.Path, ">(") {
 		return false
 	}
-	at := strings.Index(j.calls[i].Meta.Source, e.Path)
-	return at > 0 && strings.IndexByte(" \t<>=", j.calls[i].Meta.Source[at-1]) >= 0
+	source := j.calls[i].Meta.Source
+	if at := strings.Index(source, e.Path); at > 0 && strings.IndexByte(" \t<>=", source[at-1]) >= 0 {
+		return true
+	}
+	if !strings.HasPrefix(e.Arg, "redirect") || !strings.HasSuffix(e.Path, ")") {
+		return false
+	}
+	// The redirection can stand behind a loop that the call is in. Each time that the text is on the line, it has to be
+	// what it looks like and no part of a quoted word.
+	pieces := strings.Split(j.r.Line, e.Path)
+	for n, piece := range pieces[:len(pieces)-1] {
+		if piece == "" || strings.IndexByte(" \t<>", piece[len(piece)-1]) < 0 || strings.Count(piece, "'")%2+strings.Count(piece, `"`)%2 > 0 ||
+			strings.HasPrefix(pieces[n+1], `"`) || strings.HasPrefix(pieces[n+1], "'") || strings.HasPrefix(pieces[n+1], "$") {
+			return false
+		}
+	}
+	return len(pieces) > 1
 }
 
 func what(e *call.Effect) string {
@@ -77,7 +97,7 @@ func (j *judge) comesFrom(i int, e *call.Effect) ([]call.Effect, bool) {
 	switch {
 	case c.Meta.Wrapper == "find" && strings.Contains(e.Path, "{}") && strings.Trim(path.Base(e.Path), "{}") == "":
 		source = j.wrapperOf(i)
-	case (c.Meta.Wrapper == "xargs" || c.Meta.Wrapper == "parallel") && e.Path == "":
+	case (c.Meta.Wrapper == "xargs" || c.Meta.Wrapper == "parallel") && (e.Path == "" || e.Path == "$operands"): // the shell names them so
 		source = j.pipedInto(j.wrapperOf(i))
 	default:
 		return nil, false
@@ -156,4 +176,71 @@ func (j *judge) pipedInto(i int) int {
 		return before
 	}
 	return -1
+}
+
+// copied judges what cp, mv, ln and install put into a directory where a pattern says which files: the names are those that
+// the pattern finds. It reports false if that is not the case.
+func (j *judge) copied(i int, e *call.Effect) bool {
+	c := &j.calls[i]
+	if e.Kind != call.Write || e.Path != "" || !e.Tree {
+		return false
+	}
+	switch c.Name {
+	case "cp", "mv", "ln", "install":
+	default:
+		return false
+	}
+	into, tree := "", false
+	var names []string
+	for n := range c.Effects {
+		from := &c.Effects[n]
+		switch {
+		case from == e:
+		case from.Remote || from.Sure == call.Unknown && (from.Path != "" || from.Kind != call.Write):
+			return false // another word that nobody knows
+		case from.Kind == call.Write && from.Arg == "destination" && from.Sure == call.Sure && !from.Pattern && into == "":
+			into = from.Path
+		case from.Arg == "destination" || from.Arg == "destination_dir" || from.Arg == "paths":
+			return false
+		case from.Kind == call.Read && from.Pattern:
+			found, ok := j.view.glob(from.Path, j.globs)
+			if !ok {
+				return false
+			}
+			if j.made.below(before(from.Path)) {
+				return false // the pattern will find more
+			}
+			names = append(append(names, found...), from.Path) // as bash passes it on where it finds nothing
+			tree = tree || from.Tree
+		}
+	}
+	if into == "" || j.parents(c) {
+		return false
+	}
+	for _, name := range names {
+		to := path.Join(into, path.Base(name))
+		j.at(i, &call.Effect{Kind: call.Write, Path: to, Sure: call.Sure, Tree: tree}, to)
+	}
+	return true
+}
+
+// before is the directory that a pattern names without a special character.
+func before(pattern string) string {
+	if at := strings.IndexAny(pattern, "*?[{(\\"); at >= 0 {
+		pattern = pattern[:at]
+	}
+	return pattern[:strings.LastIndexByte(pattern, '/')+1]
+}
+
+// parents reports whether a call keeps the directories of what it copies, or names its files anew.
+func (j *judge) parents(c *call.Call) bool {
+	for n := range c.Form.Parts {
+		switch part := &c.Form.Parts[n]; {
+		case part.Role == call.Stranger:
+			return true
+		case part.Role == call.Flag && (part.Flag == "--parents" || part.Flag == "--suffix" || part.Flag == "--backup" || part.Dynamic):
+			return true
+		}
+	}
+	return false
 }

@@ -96,7 +96,7 @@ func runCheck(ctx context.Context, g *globals, opts checkOptions, args []string,
 	if err != nil {
 		return err
 	}
-	c := &checker{g: g, opts: opts, gate: judge, out: bufio.NewWriter(g.streams.Out), colour: g.streams.Colour()}
+	c := &checker{g: g, opts: opts, gate: judge, out: bufio.NewWriter(g.streams.Out), colour: g.streams.Colour(), width: g.streams.Width()}
 	fmt.Fprintf(g.streams.Err, "gate: %s\n", cli.Line(provenance(judge.Provenance())))
 	switch {
 	case opts.expect != nil:
@@ -160,6 +160,7 @@ type checker struct {
 	gate   *gate.Gate
 	out    *bufio.Writer
 	colour bool
+	width  int // of the terminal; 0: it is none
 	code   int // the worst so far
 }
 

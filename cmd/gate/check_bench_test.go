@@ -26,7 +26,8 @@ import (
 // BenchmarkCheck runs gate check as whole processes beside a bare cobra program's --help, each round all of them in turn,
 // and reports the ratio of the medians: with the policy that root accepted, in its compiled form, and with the same one
 // read from YAML; 50 allow entries and 200 rules each. Root's index is one of the benchmark's own, put over /etc/gatehouse
-// in a mount namespace.
+// in a mount namespace, and so is root's home. Peers that PATH finds (cc-safety-net, codex) run in the same rounds; what is
+// reported of them is how many times as long as gate hook and gate check they take.
 //
 //	go test -run '^$' -bench Check -benchtime 200x ./cmd/gate
 func BenchmarkCheck(b *testing.B) {
@@ -51,15 +52,32 @@ func BenchmarkCheck(b *testing.B) {
 
 	project := filepath.Join(home, "app")
 	one := `cd src && grep -rn "TODO" --include='*.go' . | head -20; git status --short`
-	runs := []struct {
-		name string
-		args []string
-	}{
-		{"bare", []string{bare, "--help"}},
-		{"ls", []string{program, "check", "ls"}},
-		{"line", []string{program, "check", one}},
-		{"session", []string{program, "check", "--session", "s", one}},
-		{"yaml", []string{program, "check", "--policy", filepath.Join(home, ".config/gatehouse"), one}},
+	hook := fmt.Sprintf(`{"session_id":"s","cwd":%q,"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":%q}}`, project, one)
+	type process struct {
+		name  string
+		args  []string
+		stdin string
+		says  string // what it prints
+	}
+	accepted := "accepted copy"
+	runs := []process{
+		{"bare", []string{bare, "--help"}, "", ""},
+		{"ls", []string{program, "check", "ls"}, "", accepted},
+		{"line", []string{program, "check", one}, "", accepted},
+		{"session", []string{program, "check", "--session", "s", one}, "", accepted},
+		{"hook", []string{program, "hook", "claude-code", "--approve"}, hook, `"allow"`},
+		{"yaml", []string{program, "check", "--policy", filepath.Join(home, ".config/gatehouse"), one}, "", "ALLOW"},
+	}
+	ours := len(runs)
+	if _, err := exec.LookPath("cc-safety-net"); err == nil {
+		runs = append(runs, process{"cc-safety-net", []string{"cc-safety-net", "hook", "-cc"}, hook, ""})
+	}
+	if _, err := exec.LookPath("codex"); err == nil {
+		rules := filepath.Join(dir, "codex.rules")
+		if err := os.WriteFile(rules, []byte("prefix_rule(pattern=[\"ls\"], decision=\"allow\")\n"), 0o644); err != nil {
+			b.Fatal(err)
+		}
+		runs = append(runs, process{"codex", []string{"codex", "execpolicy", "check", "--rules", rules, "--", "ls"}, "", `"allow"`})
 	}
 	times, cpu := make([][]time.Duration, len(runs)), make([][]time.Duration, len(runs))
 	for b.Loop() {
@@ -68,15 +86,12 @@ func BenchmarkCheck(b *testing.B) {
 			cmd.Dir = project
 			cmd.Env = append(os.Environ(), "HOME="+home)
 			var out bytes.Buffer
-			cmd.Stdout, cmd.Stderr = &out, &out
+			cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(run.stdin), &out, &out
 			start := time.Now()
 			err := cmd.Run()
 			took := time.Since(start)
-			if err != nil || i > 0 && !strings.Contains(out.String(), "ALLOW") {
-				b.Fatalf("%s: %v\n%s", run.name, err, out.String())
-			}
-			if i > 0 && i < 4 && !strings.Contains(out.String(), "accepted copy") {
-				b.Fatalf("%s: not by the accepted copy\n%s", run.name, out.String())
+			if err != nil || !strings.Contains(out.String(), run.says) {
+				b.Fatalf("%s: %v, does not say %q\n%s", run.name, err, run.says, out.String())
 			}
 			times[i] = append(times[i], took)
 			cpu[i] = append(cpu[i], cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
@@ -86,13 +101,23 @@ func BenchmarkCheck(b *testing.B) {
 		slices.Sort(list)
 		return float64(list[len(list)/2])
 	}
-	base, baseCPU := median(times[0]), median(cpu[0])
+	wall, busy := make(map[string]float64), make(map[string]float64)
+	for i, run := range runs {
+		wall[run.name], busy[run.name] = median(times[i]), median(cpu[i])
+	}
 	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(base/1e3, "bare-µs")
-	b.ReportMetric(baseCPU/1e3, "bare-cpu-µs")
-	for i, run := range runs[1:] {
-		b.ReportMetric(median(times[i+1])/base, run.name+"/bare")
-		b.ReportMetric(median(cpu[i+1])/baseCPU, run.name+"/bare-cpu")
+	b.ReportMetric(wall["bare"]/1e3, "bare-µs")
+	b.ReportMetric(busy["bare"]/1e3, "bare-cpu-µs")
+	compare := func(name, with string) {
+		b.ReportMetric(wall[name]/wall[with], name+"/"+with)
+		b.ReportMetric(busy[name]/busy[with], name+"/"+with+"-cpu")
+	}
+	for _, run := range runs[1:ours] {
+		compare(run.name, "bare")
+	}
+	for _, peer := range runs[ours:] {
+		compare(peer.name, "hook")
+		compare(peer.name, "ls")
 	}
 }
 
@@ -187,7 +212,8 @@ func benchIndex(b *testing.B, dir, home string) []byte {
 	return data
 }
 
-// mountIndex puts the index over /etc/gatehouse in a mount namespace of this thread.
+// mountIndex puts the index over /etc/gatehouse, and an empty directory over root's home, where the hook keeps its log, in
+// a mount namespace of this thread.
 func mountIndex(b *testing.B, dir string, index []byte) {
 	check := func(err error) {
 		b.Helper()
@@ -201,7 +227,7 @@ func mountIndex(b *testing.B, dir string, index []byte) {
 	check(os.Mkdir(over, 0o755))
 	check(unix.Mount("tmpfs", over, "tmpfs", 0, ""))
 	b.Cleanup(func() {
-		for _, mounted := range []string{"/etc", over} {
+		for _, mounted := range []string{"/root", "/etc", over} {
 			if err := unix.Unmount(mounted, unix.MNT_DETACH); err != nil {
 				b.Error(err)
 			}
@@ -211,6 +237,7 @@ func mountIndex(b *testing.B, dir string, index []byte) {
 	check(os.MkdirAll(filepath.Join(upper, "gatehouse"), 0o755))
 	check(os.Mkdir(work, 0o755))
 	check(unix.Mount("overlay", "/etc", "overlay", 0, fmt.Sprintf("lowerdir=/etc,upperdir=%s,workdir=%s", upper, work)))
+	check(unix.Mount("tmpfs", "/root", "tmpfs", 0, ""))
 	if err := os.WriteFile(config.DefaultIndex, index, 0o644); err != nil {
 		b.Fatal(err)
 	}

@@ -110,7 +110,11 @@ func (c *checker) objects(ctx context.Context) error {
 func (c *checker) object(ctx context.Context, text []byte) error {
 	var object checkRequest
 	if err := json.Unmarshal(text, &object); err != nil {
-		return err
+		var wrong *json.UnmarshalTypeError
+		if errors.As(err, &wrong) && wrong.Field != "" {
+			return fmt.Errorf("%q cannot be a %s", wrong.Field, wrong.Value)
+		}
+		return fmt.Errorf("it is not a JSON object: %w", err)
 	}
 	request, err := object.request()
 	if err != nil {

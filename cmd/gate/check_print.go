@@ -20,7 +20,12 @@ func (c *checker) print(r gate.Request, d gate.Decision) {
 	if g := d.Granted; g != nil {
 		fmt.Fprintf(c.out, "  granted by %s until %s, for decision %s\n", cli.Line(g.By), g.ExpiresAt.Local().Format("15:04:05 MST"), cli.Line(g.Decision))
 	}
+	hints := map[string]bool{}
 	for _, reason := range d.Reasons {
+		if hints[reason.Hint] {
+			reason.Hint = "" // once is enough for a line
+		}
+		hints[reason.Hint] = true
 		if r.Argv != nil && reason.Call == 0 {
 			reason.Source = "" // it is what stands above
 		}
@@ -84,7 +89,7 @@ func (c *checker) verdict(a gate.Action) string {
 
 // printReason writes one reason. The call is named only where the line holds more than it.
 func (c *checker) printReason(r gate.Reason, line string) {
-	out, text := c.out, c.sentence(r)
+	text := c.sentence(r)
 	if r.Source != "" && r.Source != strings.TrimSpace(line) {
 		text = shorten(r.Source, 100) + ": " + text
 	}
@@ -93,16 +98,23 @@ func (c *checker) printReason(r gate.Reason, line string) {
 		if i > 0 {
 			indent = "    "
 		}
-		fmt.Fprintf(out, "%s%s\n", indent, cli.Line(part))
+		c.say(indent, part)
 	}
 	if r.Why != "" {
-		fmt.Fprintf(out, "    why: %s\n", cli.Line(r.Why))
+		c.say("    ", "why: "+r.Why)
 	}
 	if r.Fix != "" {
-		fmt.Fprintf(out, "    instead: %s\n", cli.Line(r.Fix))
+		fmt.Fprintf(c.out, "    instead: %s\n", cli.Line(r.Fix)) // in one piece, to be copied
 	}
 	if r.Hint != "" {
-		fmt.Fprintf(out, "    hint: %s\n", cli.Line(r.Hint))
+		c.say("    ", "hint: "+r.Hint)
+	}
+}
+
+// say writes a sentence, on a terminal in lines that fit it.
+func (c *checker) say(indent, text string) {
+	for _, line := range cli.Hang(indent, cli.Line(text), c.width) {
+		fmt.Fprintln(c.out, line)
 	}
 }
 

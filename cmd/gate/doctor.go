@@ -30,8 +30,8 @@ func newDoctorCommand(g *globals) *cobra.Command {
 		Use:   "doctor",
 		Short: "Say what would keep the gate from working, and the way out",
 		Long: `Look at everything that a decision needs: root's index, the policy with its lines, the programs that it allows and the PATH
-that finds them, their flags, the state directory, the program itself. What is wrong comes with the way out. Nothing is
-changed, but that --learn asks the allowed programs whose flags are not known yet for them.
+that finds them, their flags, the state directory, the program itself, and whether the agent clients ask it. What is wrong
+comes with the way out. Nothing is changed, but that --learn asks the allowed programs whose flags are not known yet for them.
 
 Exit codes: 0 all is well, 1 something is wrong, 2 something could not be told.`,
 		Example: `  gate doctor
@@ -62,6 +62,7 @@ func runDoctor(ctx context.Context, g *globals, opts doctorOptions) error {
 		findings = append(findings, g.flagsFinding(p, opts.policy))
 	}
 	findings = append(findings, g.pathFinding(), stateFinding(judge.StateDir()), g.selfFinding())
+	findings = append(findings, g.hookFindings()...)
 	findings = slices.DeleteFunc(findings, func(f finding) bool { return f.What == "" })
 	return g.report("gatehouse/doctor/v1", findings, opts.json)
 }

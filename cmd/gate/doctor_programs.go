@@ -147,7 +147,7 @@ func (g *globals) flagsFinding(p *policy.Policy, dir string) finding {
 		f.State, f.Text = ok, fmt.Sprintf("those of %d commands are known", known)
 		return f
 	}
-	f.State, f.Text = wrong, fmt.Sprintf("not known for %d allowed commands, which are refused if they have flags: %s", len(unknown), shorten(strings.Join(unknown, ", "), 200))
+	f.State, f.Text = wrong, fmt.Sprintf("not known of %d that are allowed, so a line that gives them flags is refused: %s", len(unknown), shorten(strings.Join(unknown, ", "), 200))
 	f.Way = "gate doctor --learn asks them; gate flags NAME asks one"
 	return f
 }

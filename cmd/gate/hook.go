@@ -150,7 +150,7 @@ func attended() bool {
 			return false
 		}
 		switch filepath.Base(words[0]) {
-		case "sh", "bash", "dash", "zsh":
+		case "sh", "bash", "dash", "zsh", "timeout": // timeout: how gate hook install has it called
 			if pid = procParent(pid); pid == 0 {
 				return false
 			}

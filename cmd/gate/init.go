@@ -245,7 +245,7 @@ func (d *draft) choose() {
 		d.sections = append(d.sections, hostSection())
 		d.found = append(d.found, "the host (asked for)")
 	}
-	d.sections = append(d.sections, otherUsersSection())
+	d.sections = append(d.sections, askingSection(), otherUsersSection())
 	d.dropDoubles()
 	for _, dir := range []string{".github/workflows", "migrations", "db/migrate", "alembic/versions"} {
 		if d.project.hasDir(dir) {
@@ -270,7 +270,7 @@ func (d *draft) dropDoubles() {
 // what lies in the project.
 func missingProgram() func(string) bool {
 	known := map[string]bool{}
-	for _, builtin := range []string{"cd", "pwd", "echo", "printf", "test", "true", "false"} {
+	for _, builtin := range []string{"cd", "pwd", "echo", "printf", "test", "true", "false", "read", "command", "type", "set", "export", "local", "unset", "wait", ":"} {
 		known[builtin] = false
 	}
 	return func(name string) bool {
@@ -297,8 +297,11 @@ func absent(dir string, files []string) error {
 	if len(there) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s already has %s, and nothing was changed; see what it says with gate policy, or what would be written with "+
-		"gate init --print; to start anew, move the files away", cli.Printable(dir), strings.Join(there, " and "))
+	return fmt.Errorf("%s already has %s; nothing was changed\n"+
+		"One policy holds what all your projects need. To go on:\n"+
+		"  gate init --print              what would be written for this project, to take entries from\n"+
+		"  gate policy                    what is in force\n"+
+		"  gate init --policy DIRECTORY   another policy, elsewhere; to start anew, move the files away", cli.Printable(dir), strings.Join(there, " and "))
 }
 
 func writePolicy(dir string, files []policyFile) error {

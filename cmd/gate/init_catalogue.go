@@ -13,6 +13,8 @@ type suggestion struct {
 	note string   // a comment behind it
 	only []string // arguments that the call must begin with
 	off  string
+	// exact: nothing may follow, since a word there would make it another thing
+	exact bool
 }
 
 // A refusalEntry is one deny entry.
@@ -51,8 +53,11 @@ func lookingSection() section {
 		title: "Looking around. What may be read is decided by paths, below.",
 		allow: append(plain("ls", "cat", "head", "tail", "wc", "file", "stat", "du", "find", "grep", "rg", "fd", "tree", "diff", "cmp", "sort", "uniq",
 			"cut", "tr", "column", "jq", "basename", "dirname", "realpath", "readlink", "pwd", "cd", "date", "which", "echo", "printf", "test",
-			"true", "false", "sleep", "seq", "nl", "md5sum", "sha256sum"),
-			suggestion{call: "sed -n", note: "prints lines; sed without -n is not covered"},
+			"true", "false", "sleep", "seq", "nl", "md5sum", "sha256sum", "sha1sum", "cksum", "base64", "comm", "paste", "join", "fold",
+			"rev", "tac", "od", "xxd", "strings", "zcat", "tar -t", "df", "ps", "id", "whoami", "uname", "nproc", "export", "local", "unset",
+			"wait", ":"),
+			suggestion{call: "read"}, suggestion{call: "command -v"}, suggestion{call: "type"}, suggestion{call: "set -e"},
+			suggestion{call: "sed", note: "what its program runs and writes is looked at; -i writes the file"},
 			suggestion{call: "awk", note: "what its program runs and writes is looked at"},
 			suggestion{call: "xargs", note: "what it runs has to be covered itself"}),
 		deny: []refusalEntry{
@@ -75,16 +80,21 @@ func gitSection(strict bool) section {
 	s := section{
 		title: "git, as far as it reads or adds. What throws work away is refused below.",
 		allow: plain("git status", "git diff", "git log", "git show", "git blame", "git grep", "git ls-files", "git ls-tree", "git rev-parse",
-			"git rev-list", "git merge-base", "git describe", "git shortlog", "git branch", "git stash list", "git stash show", "git add",
-			"git commit", "git switch"),
+			"git rev-list", "git merge-base", "git describe", "git shortlog", "git branch", "git stash list", "git stash show",
+			"git cat-file", "git for-each-ref", "git show-ref", "git check-ignore", "git diff-tree", "git name-rev", "git reflog show",
+			"git config --get", "git worktree list", "git tag --list", "git add", "git commit", "git switch", "git restore --staged",
+			"git checkout -b", "git stash push", "git stash pop", "git stash apply", "git mv"),
 		deny: []refusalEntry{
 			{call: "git commit", flags: []string{"--no-verify"}, why: "the hooks of a project are part of its checks", fix: "git commit"},
 			{call: "git add", flags: []string{"--force"}, why: "what .gitignore names stays out of history", fix: "git add"},
 			{call: "git branch", flags: []string{"-D", "--force"}, why: "it drops commits that no other branch has", fix: "git branch -d"},
 			{call: "git switch", flags: []string{"--force-create", "--discard-changes"}, why: "it throws away work that is in no commit"},
+			{call: "git checkout", flags: []string{"--force", "-B"}, why: "it throws away work that is in no commit"},
+			{call: "git restore", flags: []string{"--worktree"}, why: "it throws away work that is in no commit"},
 			{call: "git grep", flags: []string{"--open-files-in-pager"}, why: ownChoice},
 		},
 	}
+	s.allow = append(s.allow, suggestion{call: "git remote -v", exact: true}, suggestion{call: "git stash", exact: true})
 	network := []suggestion{
 		{call: "git fetch"},
 		{call: "git pull", note: "merges what others pushed"},
@@ -106,6 +116,17 @@ func gitSection(strict bool) section {
 		refusalEntry{call: "git pull", flags: []string{"--upload-pack"}, why: ownChoice},
 	)
 	return s
+}
+
+// askingSection lets an agent ask the gate itself, as refusals tell it to.
+func askingSection() section {
+	return section{
+		title: "The gate's own answers, which refusals point to.",
+		allow: plain("gate check", "gate why", "gate policy", "gate flags"),
+		deny: []refusalEntry{
+			{call: "gate check", flags: []string{"--record"}, why: "only the hook says what ran"},
+		},
+	}
 }
 
 // otherUsersSection refuses to become somebody else. It is in every policy.

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -81,8 +80,17 @@ func (p *project) hasDir(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// ordinary names can stand in a policy without quotes, and mean nothing to a shell.
-var ordinary = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:@+-]*$`)
+// ordinary reports whether a name can stand in a policy without quotes, and means nothing to a shell.
+func ordinary(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+		if !letter && (i == 0 || strings.IndexByte("_.:@+-", c) < 0) {
+			return false
+		}
+	}
+	return name != ""
+}
 
 // scripts returns the scripts of a package.json in their order, but for those that run by themselves around others.
 func (p *project) scripts(file string) (list []script) {
@@ -100,7 +108,7 @@ func (p *project) scripts(file string) (list []script) {
 		_, pre := doc.Scripts[strings.TrimPrefix(name, "pre")]
 		_, post := doc.Scripts[strings.TrimPrefix(name, "post")]
 		around := strings.HasPrefix(name, "pre") && pre || strings.HasPrefix(name, "post") && post
-		if !around && ordinary.MatchString(name) {
+		if !around && ordinary(name) {
 			list = append(list, script{name, text})
 		}
 	}
@@ -139,7 +147,7 @@ func (p *project) targets(file string) (list []string) {
 	}
 	const most = 60
 	for _, name := range all {
-		if ordinary.MatchString(name) && !slices.Contains(list, name) && len(list) < most {
+		if ordinary(name) && !slices.Contains(list, name) && len(list) < most {
 			list = append(list, name)
 		}
 	}

@@ -106,6 +106,9 @@ func (d *draft) allow(b *strings.Builder, s section) {
 			why = "not on this machine"
 		}
 		text := "- " + scalar(one.call)
+		if one.exact {
+			text = fmt.Sprintf("- {call: %s, exact: true}", scalar(one.call))
+		}
 		if one.only != nil {
 			text = fmt.Sprintf("- {call: %s, only: [%s]}", scalar(one.call), scalars(one.only))
 		}

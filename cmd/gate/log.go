@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -281,7 +282,14 @@ func noteText(e *ledger.Entry) string {
 // reasonText is a reason with the call that it is about, where there are others.
 func reasonText(r ledger.Reason, e *ledger.Entry) string {
 	text := strings.TrimRight(r.Text, "\n")
-	if place := strings.Trim(shorten(r.Rule, 60)+", "+r.At, ", "); place != "" {
+	rule, at := shorten(r.Rule, 60), r.At
+	if rule != "" && gate.Stage(r.Stage) != gate.StageRules && strings.Contains(text, rule) {
+		rule = ""
+	}
+	if filepath.IsAbs(at) {
+		at = filepath.Base(at) // which directory it was, gate why says
+	}
+	if place := strings.Trim(rule+", "+at, ", "); place != "" && !(rule == "" && strings.Contains(text, at)) {
 		text += " (" + place + ")"
 	}
 	if r.Source != "" && r.Source != strings.TrimSpace(judgedText(e)) {

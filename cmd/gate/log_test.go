@@ -110,7 +110,7 @@ func TestLogShowsWhatWasDecided(t *testing.T) {
 		}
 	}
 	_, out, _ := run(t, env, noIndex, "log")
-	for _, part := range []string{"ALLOW  c-ID  echo a", "RAN    c-ID  it ran, exit 0: echo a", "DENY   c-ID  true && nosuchtool x\n    nosuchtool x: ", "(echo -e, "} {
+	for _, part := range []string{"ALLOW  c-ID  echo a", "RAN    c-ID  it ran, exit 0: echo a", "DENY   c-ID  true && nosuchtool x\n    nosuchtool x: ", `"echo -e" (gate.yaml:`} {
 		if !strings.Contains(steady(out, home), part) {
 			t.Errorf("no %q in\n%s", part, steady(out, home))
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gatehouse/config"
+	"gatehouse/gate/harness"
 	"gatehouse/internal/cli"
 )
 
@@ -26,6 +27,11 @@ func main() {
 
 // Main runs the command line args and returns its exit code: 0 done, 1 no, 2 could not tell.
 func Main(ctx context.Context, args []string, streams cli.Streams) int {
+	if len(args) > 1 && args[0] == "hook" {
+		if _, ok := harness.Lookup(args[1]); ok { // what runs before every command of an agent needs no tree of commands
+			return runHook(ctx, &globals{streams: streams, index: config.DefaultIndex}, args[1:])
+		}
+	}
 	return cli.Run(ctx, newRoot(streams, config.DefaultIndex), args, streams)
 }
 
@@ -52,7 +58,7 @@ accepted, and it puts accepted files back over the live ones.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.PersistentFlags().StringVar(&g.config, "config", "",
-		"read gates from this `file` where root's index does not list the caller ($GATEHOUSE_CONFIG, then "+config.DefaultPath+")")
+		"take the gates from this `file`, not "+config.DefaultPath+" ($GATEHOUSE_CONFIG)")
 	root.AddCommand(
 		newPublishCommand(g),
 		newRestoreCommand(g),
@@ -68,12 +74,23 @@ accepted, and it puts accepted files back over the live ones.`,
 		newDoctorCommand(g),
 		newLogCommand(g),
 		newWhyCommand(g),
+		newCallCommand(g),
+		newCatalogCommand(g),
+		newMCPCommand(g),
+		newHookCommand(g),
 		cli.ExitCodesTopic("gate", `  0  yes; done; check: every line is allowed
-  1  no: check answers ask or deny, or not as --expect has it; policy has remarks (--lint) or does not let the CALL pass;
-     rules test answers otherwise than the file expects; rules judge finds a broken rule;
-     verify and doctor find something wrong; translate refuses a line, the trace does not satisfy the formula of ltl or its newest call is refused (but with
-     --jsonl these are results, and so are those of check); flags finds no such program, subcommand or help; publish refused a file; with
-     restore --dry-run, something would be changed
+  1  no:
+       check              a line is asked about or refused, or an answer is not what --expect has
+       policy             there are remarks (--lint), or no entry lets the CALL pass
+       rules test         an answer is not what the file expects; rules judge: a rule is broken
+       call               the call is refused, or its tool fails; catalog check: something is wrong
+       verify, doctor     something is wrong
+       translate          the line is refused
+       ltl                the formula is not satisfied, or the newest call is refused
+       flags              there is no such program, subcommand or help
+       log --replay       something would be decided otherwise
+       publish            a file was refused; restore --dry-run: something would be changed
+     With --jsonl these are results, and the exit code is 0.
   2  could not tell: usage, configuration (a policy that cannot be read), a fault`),
 	)
 	return root

@@ -3,8 +3,10 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -64,10 +66,12 @@ func runPolicy(ctx context.Context, g *globals, opts policyOptions, args []strin
 	if len(args) > 0 {
 		return g.policyOfCall(ctx, opts, judge, p, args)
 	}
-	remarks := p.Lint()
+	remarks := append(p.Lint(), judge.Withheld()...)
 	switch {
 	case opts.json:
 		err = cli.PrintJSON(g.streams.Out, policyDocument(from, p, remarks))
+	case opts.lint && len(remarks) == 0:
+		fmt.Fprintln(g.streams.Err, "gate: there is nothing to remark")
 	case opts.lint:
 		printRemarks(g.streams.Out, p, remarks)
 	default:
@@ -81,10 +85,10 @@ func runPolicy(ctx context.Context, g *globals, opts policyOptions, args []strin
 
 // policyProblem is why there is no policy to show.
 func policyProblem(judge *gate.Gate) error {
-	if err := judge.Problem(); err != nil {
+	if err := judge.Problem(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return fmt.Errorf("there is no policy: gate init writes one")
+	return errors.New("there is no policy: gate init writes one")
 }
 
 type policyDoc struct {

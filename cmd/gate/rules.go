@@ -75,6 +75,7 @@ type ruleBook struct {
 	rules []rules.Rule
 	packs *spec.Packs
 	from  string // in words
+	dir   string // of the policy, which from names
 }
 
 // ruleBook reads the rules of s.
@@ -120,12 +121,15 @@ func (g *globals) rulesInForce(s ruleSource, book *ruleBook) (files []rules.File
 		return nil, nil, err
 	}
 	from := judge.Provenance()
-	book.from = provenance(from)
+	book.from, book.dir = provenance(from), from.Dir
 	switch {
 	case from.Mode == gate.ModeAccepted:
 		return g.acceptedRules(from.Gate)
 	case from.Dir == "":
 		return nil, nil, errors.New("there is no policy, and so there are no rules: gate init writes one; --rules FILE and --use ENTRY do without")
+	}
+	if _, err := os.Stat(from.Dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("there is no policy at %s, and so there are no rules: gate init writes one; --rules FILE and --use ENTRY do without", from.Dir)
 	}
 	if files, err = readRuleFiles(from.Dir); err != nil {
 		return nil, nil, err
@@ -209,18 +213,18 @@ func runRules(g *globals, source ruleSource, asJSON bool) error {
 		return nil
 	}
 	out := bufio.NewWriter(g.streams.Out)
-	printRules(out, all)
+	printRules(out, all, book.dir)
 	if len(remarks) > 0 {
 		fmt.Fprintln(out, "\nremarks")
 		for _, p := range remarks {
-			fmt.Fprintln(out, cli.Line(fmt.Sprintf("  %s: %s", p.At, p.Text)))
+			fmt.Fprintln(out, cli.Line(fmt.Sprintf("  %s: %s", strings.TrimPrefix(p.At, book.dir+"/"), p.Text)))
 		}
 	}
 	return out.Flush()
 }
 
-// printRules lists rules, each with the owner's reason below it.
-func printRules(out io.Writer, all []rules.Rule) {
+// printRules lists rules, each with the owner's reason below it. Places are shown without the directory dir.
+func printRules(out io.Writer, all []rules.Rule, dir string) {
 	width := 0
 	for _, r := range all {
 		width = max(width, len(r.ID))
@@ -231,7 +235,7 @@ func printRules(out io.Writer, all []rules.Rule) {
 		if r.Scope == rules.Project {
 			mode += ", project"
 		}
-		fmt.Fprintln(out, cli.Line(fmt.Sprintf("%-*s  %-14s  %s", width, r.ID, mode, r.At)))
+		fmt.Fprintln(out, cli.Line(fmt.Sprintf("%-*s  %-14s  %s", width, r.ID, mode, strings.TrimPrefix(r.At, dir+"/"))))
 		says := r.Why
 		if says == "" {
 			says = shorten(r.Text, 110)

@@ -78,11 +78,11 @@ func runRulesAdd(g *globals, opts rulesUseOptions, names []string) error {
 			return noSuchEntry(name)
 		}
 	}
-	return g.changeUse(opts, names, func(text []byte) ([]byte, []string, error) { return addUse(text, names, opts.mode) })
+	return g.changeUse(opts, names, "added", func(text []byte) ([]byte, []string, error) { return addUse(text, names, opts.mode) })
 }
 
 func runRulesRemove(g *globals, opts rulesUseOptions, names []string) error {
-	return g.changeUse(opts, names, func(text []byte) ([]byte, []string, error) { return removeUse(text, names) })
+	return g.changeUse(opts, names, "removed", func(text []byte) ([]byte, []string, error) { return removeUse(text, names) })
 }
 
 // A useDoc is the result of a change in JSON.
@@ -94,8 +94,8 @@ type useDoc struct {
 	Accepted bool     `json:"accepted_decides"` // root's accepted copy decides, and not this file
 }
 
-// changeUse changes rules.yaml. The changed file has to be one that the gate can read.
-func (g *globals) changeUse(opts rulesUseOptions, names []string, change func([]byte) ([]byte, []string, error)) error {
+// changeUse changes rules.yaml, and says what it did in the word did. The changed file has to be one that the gate can read.
+func (g *globals) changeUse(opts rulesUseOptions, names []string, did string, change func([]byte) ([]byte, []string, error)) error {
 	dir, accepted, err := g.livePolicy(opts.policy)
 	if err != nil {
 		return err
@@ -130,16 +130,35 @@ func (g *globals) changeUse(opts rulesUseOptions, names []string, change func([]
 	if opts.json {
 		return cli.PrintJSON(g.streams.Out, useDoc{"gatehouse/rules-use/v1", path, append([]string{}, changed...), opts.dryRun, accepted})
 	}
-	g.sayUse(path, changed, names, accepted)
+	g.sayUse(path, did, changed, names, accepted)
+	if len(changed) > 0 && !accepted {
+		return g.afterUse(dir)
+	}
 	return nil
 }
 
-func (g *globals) sayUse(path string, changed, names []string, accepted bool) {
+// afterUse says what the rules as they are now mean for the policy beside them.
+func (g *globals) afterUse(dir string) error {
+	if _, err := os.Lstat(filepath.Join(dir, "gate.yaml")); err != nil {
+		return nil // rules alone
+	}
+	judge, err := g.open(dir)
+	if err != nil {
+		return err
+	}
+	for _, p := range judge.Withheld() {
+		fmt.Fprintf(g.streams.Err, "gate: %s: %s\n", cli.Line(filepath.Base(p.At)), cli.Line(strings.ReplaceAll(p.Text, dir+"/", "")))
+	}
+	return judge.Problem()
+}
+
+func (g *globals) sayUse(path, did string, changed, names []string, accepted bool) {
 	if len(changed) == 0 {
-		fmt.Fprintf(g.streams.Out, "%s stays as it is: nothing to change for %s\n", cli.Printable(path), strings.Join(names, ", "))
+		fmt.Fprintf(g.streams.Out, "%s stays as it is: %s %s\n", cli.Printable(path), strings.Join(names, ", "),
+			map[string]string{"added": "was in it before", "removed": "is not in it"}[did])
 		return
 	}
-	fmt.Fprintf(g.streams.Out, "%s: %s\n", cli.Printable(path), strings.Join(changed, ", "))
+	fmt.Fprintf(g.streams.Out, "%s: %s %s\n", cli.Printable(path), did, strings.Join(changed, ", "))
 	if accepted {
 		fmt.Fprintln(g.streams.Err, "gate: root's accepted copy stays in force until a person accepts the change (warden diff, warden accept)")
 	}

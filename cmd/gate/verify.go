@@ -73,7 +73,7 @@ func runVerify(ctx context.Context, g *globals, asJSON bool) error {
 	}
 	findings := []finding{policyFinding(judge)}
 	findings = append(findings, g.acceptedFindings(ctx)...)
-	findings = append(findings, g.hookFindings(judge.Home())...)
+	findings = append(findings, g.hookFindings()...)
 	findings = append(findings, logFinding(ctx, judge.StateDir()))
 	return g.report("gatehouse/verify/v1", findings, asJSON)
 }

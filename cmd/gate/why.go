@@ -205,7 +205,7 @@ func printStage(out io.Writer, stage gate.Stage, r ledger.Reason, e *ledger.Entr
 		}
 		fmt.Fprintln(out, part)
 	}
-	for _, more := range []struct{ name, text string }{{"why", r.Why}, {"instead", r.Fix}, {"instead", r.Hint}} {
+	for _, more := range []struct{ name, text string }{{"why", r.Why}, {"instead", r.Fix}, {"hint", r.Hint}} {
 		if more.text != "" {
 			fmt.Fprintf(out, "             %s: %s\n", more.name, cli.Line(more.text))
 		}

@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -39,20 +38,6 @@ func asRoot(err error) error {
 		return fmt.Errorf("%w; run it as root", err)
 	}
 	return err
-}
-
-// sayWhatToGive puts the command line in the place of cobra's count of arguments.
-func sayWhatToGive(fits cobra.PositionalArgs) cobra.PositionalArgs {
-	if fits == nil {
-		return nil
-	}
-	return func(cmd *cobra.Command, args []string) error {
-		err := fits(cmd, args)
-		if err != nil && (strings.HasPrefix(err.Error(), "accepts ") || strings.HasPrefix(err.Error(), "requires ")) {
-			return fmt.Errorf("this takes other arguments: %s %s", cmd.Parent().CommandPath(), cmd.Use)
-		}
-		return err
-	}
 }
 
 // globals are the options of every command.
@@ -108,7 +93,6 @@ Exit codes: 0 in sync, 1 drift or any finding, 2 could not tell.`,
 		for _, cmd := range append(cmd.Commands(), cmd) {
 			run := cmd.RunE
 			cmd.RunE = func(cmd *cobra.Command, args []string) error { return asRoot(run(cmd, args)) }
-			cmd.Args = sayWhatToGive(cmd.Args)
 		}
 	}
 	root.AddCommand(commands...)

@@ -107,7 +107,7 @@ func build(t *testing.T) string {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command("go", "build", "-o", dir+"/", "gatehouse/cmd/warden", "gatehouse/cmd/gate").CombinedOutput()
+	out, err := exec.Command("go", "build", "-o", dir+"/", "gatehouse/cmd/warden", "gatehouse/cmd/gate", "gatehouse/cmd/gate-mcp").CombinedOutput()
 	if err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}

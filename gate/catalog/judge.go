@@ -64,7 +64,7 @@ func forbids(d gate.Decision) *gate.Reason {
 		r := &d.Reasons[i]
 		switch r.Stage {
 		case gate.StageEntry, gate.StageDynamic:
-			if r.Rule != "" { // a deny entry
+			if r.Rule != "" && r.Rule != "unlisted" { // a deny entry
 				return r
 			}
 		case gate.StagePaths:

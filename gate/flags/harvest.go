@@ -116,6 +116,9 @@ func (a *asking) ask(m marks) error {
 		}
 	}
 	a.addCompleted(completed)
+	if text := hidden(filepath.Base(a.path), strings.Join(a.sub, " ")); text != "" && len(a.found.Flags)+len(a.found.Subcommands) > 0 {
+		a.add(Parse(text), "what no help lists")
+	}
 	if len(a.sub) == 0 && a.program.commands != nil {
 		out, err := a.run(a.ctx, append([]string{a.path}, a.program.commands...))
 		if err != nil {

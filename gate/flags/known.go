@@ -27,14 +27,14 @@ func (h *Help) Known(word string, numbers bool) Answer {
 	if word == "--" {
 		return Answer{Known: true, End: true}
 	}
-	if f := h.Find(word); f != nil && !f.Digits {
+	if f := h.Find(word); f != nil && !isNumeric(word) {
 		return f.alone()
 	}
 	if len(word) < 2 {
 		return Answer{Why: "is no flag"}
 	}
 	if name, text, ok := strings.Cut(word, "="); ok {
-		if f := h.Find(name); f != nil && !f.Digits {
+		if f := h.Find(name); f != nil && !isNumeric(name) {
 			if f.Value == None && !f.Uncertain {
 				return Answer{Flag: f, Value: f.Value, Text: text, HasText: true, Why: name + " takes no value"}
 			}

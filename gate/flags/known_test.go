@@ -6,6 +6,7 @@ func TestKnownWords(t *testing.T) {
 	ls := Parse("Usage: x [OPTION]...\n  -a, --all       all\n  -n, --lines=N   lines\n  -o FILE         output\n" +
 		"  -i[SUF], --in-place[=SUF]  edit\n  -name PATTERN   long with one dash\n  -Wl,<options>   to the linker\n")
 	head := Parse("  -NUM  same as -n NUM\n  -q    quiet\n")
+	gitLog := Parse("  -<number>, -n <number>, --max-count=<number>\n    limit\n")
 	golang := Parse("Usage of x:\n  -run string\n    \tpattern\n  -v\tverbose\n")
 	for _, test := range []struct {
 		help    Help
@@ -43,6 +44,11 @@ func TestKnownWords(t *testing.T) {
 		{ls, "-\xff", false, false, Unknown, "", false},
 		{head, "-20", false, true, Required, "20", false},
 		{head, "-NUM", false, false, Unknown, "", false},
+		{gitLog, "-20", false, true, Required, "20", false},
+		{gitLog, "--max-count=5", false, true, Required, "5", false},
+		{gitLog, "--max-count", false, true, Required, "", true},
+		{gitLog, "-n5", false, true, Required, "5", false},
+		{gitLog, "-<number>", false, false, Unknown, "", false},
 		{head, "-q5", false, true, Unknown, "5", false},
 		{golang, "--run", false, true, Required, "", true},
 		{golang, "-run=x", false, true, Required, "x", false},
@@ -64,5 +70,22 @@ func TestKnownWords(t *testing.T) {
 func TestTheZeroAnswerRefuses(t *testing.T) {
 	if (Answer{}).Known || Value(0) != Unknown {
 		t.Error("zero values must not say yes")
+	}
+}
+
+func TestHiddenTextsAreRead(t *testing.T) {
+	for _, test := range []struct{ program, sub, word string }{
+		{"grep", "", "-y"}, {"zgrep", "", "-A3"}, {"find", "", "-newermt"}, {"sed", "", "--zero-terminated"}, {"diff", "", "--new-line-format=x"},
+		{"gzip", "", "--to-stdout"}, {"jq", "", "--raw-output"}, {"jq", "", "-rn"}, {"od", "", "-X"}, {"xxd", "", "-p"}, {"ps", "", "--forest"},
+		{"ps", "", "--sort=-rss"}, {"node", "", "--max-old-space-size=4096"}, {"npm", "run", "--silent"}, {"npm", "run", "-ws"}, {"git", "diff", "--staged"},
+		{"git", "show", "--no-stat"}, {"git", "log", "--stat-width=80"}, {"git", "reflog", "--since=1.day"}, {"systemctl", "", "--no-legend"},
+	} {
+		h := Parse(hidden(test.program, test.sub))
+		if a := h.Known(test.word, false); !a.Known {
+			t.Errorf("%s %s %s is not known: %s", test.program, test.sub, test.word, a.Why)
+		}
+	}
+	if text := hidden("cat", ""); text != "" {
+		t.Errorf("cat has hidden options: %q", text)
 	}
 }

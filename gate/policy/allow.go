@@ -285,20 +285,20 @@ func oneElsewhere(c *call.Call) bool {
 // why says it in words, for the agent.
 func (m miss) why(e *Entry, f *form, c *call.Call, p *Policy) string {
 	name := fmt.Sprintf("the entry %s (%s)", quote(e.Text), e.At)
-	if len(e.Only) > 0 {
-		name += " with only"
+	if len(e.Only) > 0 && (m.how == byWord || m.how == byOption || m.how == byValue) {
+		return fmt.Sprintf("%s wants one of %s behind it", name, quoteSome(e.Only))
 	}
 	switch m.how {
 	case byFile:
 		return fmt.Sprintf("%s is for the program that PATH finds, and %s is another file", name, quote(c.Argv[0]))
 	case byPath:
-		return name + " is for another subcommand"
+		return "no entry names " + quote(strings.Join(c.Form.Path, " "))
 	case byAlias:
 		return fmt.Sprintf("%s does not cover %s: no spec knows that subcommand, and it can be an alias of one that deny refuses; "+
 			"an entry of its own would", name, quote(strings.Join(c.Form.Path, " ")))
 	case byWord:
 		if m.at < len(f.operands) {
-			return fmt.Sprintf("%s wants %s there", name, quote(f.operands[m.at]))
+			return "the nearest is " + strings.TrimPrefix(name, "the ")
 		}
 		return name + " is for other words"
 	case byRunTime:
@@ -306,15 +306,43 @@ func (m miss) why(e *Entry, f *form, c *call.Call, p *Policy) string {
 	case byUnknown:
 		return name + " does not cover it: an option that no spec knows stands before the words that count, and may take one of them"
 	case byOption:
-		return fmt.Sprintf("%s wants %s", name, quote(f.options[m.at].flag))
+		return fmt.Sprintf("%s wants %s", name, quote(asWritten(e.Text, f.options[m.at].flag)))
 	case byValue:
-		return fmt.Sprintf("%s wants %s as it says, each time", name, quote(f.options[m.at].flag))
+		return fmt.Sprintf("%s wants %s with its value, each time", name, quote(asWritten(e.Text, f.options[m.at].flag)))
 	case byMore:
 		return name + " is exact, and there is more"
 	case byRemote:
 		return name + " covers one command on the other host"
 	}
 	return name + " does not cover it"
+}
+
+// asWritten is an option as the entry spells it, where that is plain to see: an entry "sed -n" is not told to want --quiet.
+func asWritten(entry, flag string) string {
+	var options []string
+	for _, word := range strings.Fields(entry) {
+		if len(word) > 1 && word[0] == '-' {
+			options = append(options, word)
+		}
+	}
+	if len(options) == 1 && !strings.Contains(entry, flag) {
+		return options[0]
+	}
+	return flag
+}
+
+// quoteSome quotes the first texts of a list.
+func quoteSome(list []string) string {
+	const most = 5
+	var quoted []string
+	for _, text := range list[:min(len(list), most)] {
+		quoted = append(quoted, quote(text))
+	}
+	text := strings.Join(quoted, ", ")
+	if more := len(list) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 func quote(s string) string { return fmt.Sprintf("%q", s) }

@@ -168,7 +168,7 @@ func (o *option) in(c *call.Call, h Host) Match {
 		if part.Role == call.Dashes {
 			ended = true
 		}
-		m := o.like(part)
+		m := max(o.like(part), o.refspec(c, part))
 		if m == Maybe && part.Role == call.Stranger && !part.HasValue {
 			m = o.next(c.Form.Parts[i+1:], part.Word+1)
 		}
@@ -185,6 +185,17 @@ func (o *option) in(c *call.Call, h Host) Match {
 		return max(found, Maybe)
 	}
 	return found
+}
+
+// refspec reports whether a part says what git push has an option for: +main forces, and :main deletes.
+func (o *option) refspec(c *call.Call, part *call.Part) Match {
+	if o.flag != "--force" && o.flag != "--delete" || part.Role != call.Operand || c.Name != "git_push" || len(part.Value) < 2 || o.off {
+		return No
+	}
+	if part.Value[0] == '+' && o.flag == "--force" || part.Value[0] == ':' && o.flag == "--delete" {
+		return Yes
+	}
+	return No
 }
 
 // next reports whether the word behind an option that no spec knows is the value that o wants.

@@ -220,15 +220,17 @@ func commonTool(name string) (string, bool) {
 	switch name {
 	case "bash", "shell", "exec", "local_shell", "exec_command", "run_shell_command", "run_terminal_cmd", "Shell", "run_command":
 		return "Bash", true
-	case "create", "write", "write_file", "create_file", "write_to_file":
+	case "create", "write", "write_file", "create_file", "write_to_file", "fs_write":
 		return "Write", true
-	case "edit", "replace", "edit_file", "str_replace", "search_replace", "str_replace_editor", "apply_diff":
+	case "edit", "replace", "edit_file", "str_replace", "search_replace", "str_replace_editor", "apply_diff", "apply_patch", "patch",
+		"StrReplace", "TabWrite", "Delete", "delete_file", "replace_string_in_file", "multi_replace_string_in_file",
+		"insert_edit_into_file", "editFiles":
 		return "Edit", true
 	case "multiedit", "multi_edit":
 		return "MultiEdit", true
 	case "edit_notebook", "notebook_edit":
 		return "NotebookEdit", true
-	case "view", "read", "read_file", "view_image", "read_many_files":
+	case "view", "read", "read_file", "view_image", "read_many_files", "fs_read":
 		return "Read", true
 	case "glob", "file_search", "find_files":
 		return "Glob", true

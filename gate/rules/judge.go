@@ -193,12 +193,19 @@ func (r *rule) explain(e *Event, f finding) string {
 	switch r.Kind {
 	case Never:
 		text = fmt.Sprintf("%s is never to be called", r.matching(r.first, e))
+		if r.Mode == AskFirst {
+			text = fmt.Sprintf("%s is for a person to decide", r.matching(r.first, e))
+		}
 	case Require:
 		text = fmt.Sprintf("it has to be %s", r.matching(r.first, e))
 	case AtMost:
 		text = fmt.Sprintf("%s may be called %s, and this would be one more", r.first, times(r.times))
 	case Before:
-		text = fmt.Sprintf("%s has to run first", r.first)
+		if first, ok := r.first.succeeding(); ok {
+			text = fmt.Sprintf("%s has to succeed first", first)
+		} else {
+			text = fmt.Sprintf("%s has to run first", r.first)
+		}
 		if r.since != nil {
 			text += fmt.Sprintf(", after the last %s", r.since)
 		}

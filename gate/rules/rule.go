@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gatehouse/gate/ltl"
@@ -149,12 +150,12 @@ func (p pattern) String() string {
 	for i := range p {
 		parts[i] = p[i].String()
 	}
-	return strings.Join(parts, " or ")
+	return alternatives(parts)
 }
 
 // String returns the target as text: git_push with force=true.
 func (t target) String() string {
-	text := strings.Join(shown(t.tools), " or ")
+	text := alternatives(shown(t.tools))
 	for _, c := range t.with {
 		if c.name != "" {
 			text += fmt.Sprintf(" with %s=$%s", c.arg, c.name)
@@ -185,6 +186,27 @@ func (t target) String() string {
 		text += " for sure"
 	}
 	return text
+}
+
+// alternatives lists alternatives: a, b or c.
+func alternatives(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// succeeding returns p without the condition that the calls succeeded, if each of its targets has it.
+func (p pattern) succeeding() (pattern, bool) {
+	plain := slices.Clone(p)
+	for i := range plain {
+		if plain[i].succeeded != yes {
+			return p, false
+		}
+		plain[i].succeeded = either
+	}
+	return plain, len(p) > 0
 }
 
 // shown leaves out the second spelling that a name with dashes got.

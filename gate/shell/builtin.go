@@ -51,6 +51,10 @@ func (w *walker) builtin(words []Word, source string, env []Assign, own []Redire
 		w.declareWords(name, args, nil, &st)
 	case "unset":
 		w.unset(args, &st)
+	case "wait":
+		if _, values, _, _ := letterOptions(args, "p"); values['p'].Text != "" {
+			w.setUnknown(values['p'], false, &st)
+		}
 	case "set":
 		w.set(args, source, &st)
 		return st, st.with(never), true

@@ -37,7 +37,7 @@ func (w *walker) testExpr(x syntax.TestExpr, c *ctx, st *state) {
 		mark := len(w.stack)
 		w.testExpr(x.X, c, st)
 		if x.Op == syntax.TsVarSet || x.Op == syntax.TsRefVar {
-			w.checkWords(w.stack[mark:])
+			w.checkWords(w.stack[mark:], &state{dir: &places{}}, 8)
 		}
 	case *syntax.BinaryTest:
 		mark := len(w.stack)
@@ -50,17 +50,17 @@ func (w *walker) testExpr(x syntax.TestExpr, c *ctx, st *state) {
 		w.testExpr(x.Y, &right, st)
 		switch x.Op {
 		case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
-			w.checkWords(w.stack[mark:]) // both sides are arithmetic
+			w.checkWords(w.stack[mark:], st, 0) // both sides are arithmetic
 		}
 	default:
 		w.fail(Unsupported, "this test is not followed; use test", w.nodeText(x))
 	}
 }
 
-func (w *walker) checkWords(words []Word) {
+func (w *walker) checkWords(words []Word, st *state, depth int) {
 	for _, word := range words {
 		if word.State == Exact {
-			if _, ok := w.number(word, &state{dir: &places{}}, 8); ok {
+			if _, ok := w.number(word, st, depth); ok {
 				continue
 			}
 			w.checkEvaluated(word.Text)

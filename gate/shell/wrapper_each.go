@@ -57,9 +57,11 @@ func (in invocation) find() ([]inner, *Error) {
 		if w.State != Exact || w.Splits {
 			prefix := knownPrefix(w)
 			switch {
-			case prefix != "" && prefix[0] != '-':
-			case manyWords(w):
-				return nil, in.dynamic(w, `it may become -exec and a command; quote it, or write "./" before it`)
+			case prefix != "" && prefix[0] != '-' && !w.Splits:
+			case w.Splits:
+				return nil, in.dynamic(w, `it may become several words, -exec and a command among them; quote it`)
+			case w.State == Pattern && strings.ContainsAny(w.Text, "*?[{+@!"):
+				return nil, in.dynamic(w, `it may become -exec and a command; write "./" before it`)
 			default:
 				unsure = &in.argv[at]
 			}

@@ -279,13 +279,17 @@ func knownPrefix(w Word) string {
 	if w.State == Exact {
 		return w.Text
 	}
-	for i := range len(w.Text) {
-		switch w.Text[i] {
+	text := w.Text
+	if w.State == Pattern && !w.Splits && len(w.Values) == 1 {
+		text = w.Values[0] // of a variable that is one of the files that a pattern matches
+	}
+	for i := range len(text) {
+		switch text[i] {
 		case '$', '`', '*', '?', '[', '{', '\\':
-			return w.Text[:i]
+			return text[:i]
 		case '<', '>':
-			if i+1 < len(w.Text) && w.Text[i+1] == '(' {
-				return w.Text[:i]
+			if i+1 < len(text) && text[i+1] == '(' {
+				return text[:i]
 			}
 		}
 	}

@@ -161,8 +161,13 @@ func (p *sedProgram) command() bool {
 	switch c {
 	case '{', '=', 'd', 'D', 'g', 'G', 'h', 'H', 'l', 'L', 'n', 'N', 'p', 'P', 'q', 'Q', 'x', 'F', 'z':
 		p.skip("0123456789 \t")
-	case '#', 'r', 'R', 'w', 'W', ':', 'v':
+	case '#', 'r', 'R', 'w', 'W':
 		p.line()
+	case ':', 'v': // a label ends with a blank or a semicolon
+		p.skip(" \t")
+		for p.at < len(p.text) && strings.IndexByte(" \t\n;", p.text[p.at]) < 0 {
+			p.at++
+		}
 	case 'b', 't', 'T':
 		for p.at < len(p.text) && p.text[p.at] != '\n' && p.text[p.at] != ';' && p.text[p.at] != '}' {
 			p.at++

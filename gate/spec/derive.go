@@ -322,17 +322,28 @@ func (t *translator) inOut() bool {
 	return count == 2
 }
 
-// setting is git config KEY VALUE: a program that later commands will run.
+// setting is git config KEY VALUE: a program that later commands will run, or a file that they will read.
 func (t *translator) setting() {
-	key := ""
-	t.words("key", func(_ int32, text string) { key = text })
-	t.words("value", func(word int32, text string) {
-		program, is := settingProgram(key + "=" + text)
-		switch {
-		case t.runTime(word):
-			t.each(maskRun, call.Effect{Text: text, Arg: "value"})
-		case is:
-			t.each(maskRun, call.Effect{Text: program, Arg: "value", Sure: call.Maybe})
-		}
-	})
+	var words []int32
+	for _, op := range t.p.ops {
+		words = append(words, op.word)
+	}
+	if len(words) > 0 && t.p.words[words[0]].Text == "set" {
+		words = words[1:]
+	}
+	if len(words) < 2 {
+		return
+	}
+	key, word := t.p.words[words[0]].Text, words[1]
+	text := t.p.words[word].Text
+	if t.runTime(word) {
+		t.each(maskRun, call.Effect{Text: text, Arg: "value"})
+		return
+	}
+	if kind, file := settingPath(key + "=" + text); file != "" {
+		t.part(kind, file, word, &place{maybe: true, path: true}, "value", false)
+	}
+	if program, is := settingProgram(key + "=" + text); is {
+		t.each(maskRun, call.Effect{Text: program, Arg: "value", Sure: call.Maybe})
+	}
 }

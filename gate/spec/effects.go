@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"gatehouse/gate/call"
+	"gatehouse/gate/shell"
 )
 
 // finish lists the effects of the call, in the order in which they happen: its redirections, its options and operands
@@ -30,12 +31,13 @@ func (t *translator) finish(to *call.Call) {
 			t.strangers()
 		}
 	}
-	if anyPath || t.c.XArgs && t.c.Wrapper != "find" {
+	arriving := t.c.XArgs && t.c.Wrapper != "find" && t.mayTakePaths()
+	if anyPath || arriving {
 		to.Args = append(to.Args, call.Arg{Name: "unknown_paths", Value: true})
 	} else if len(t.unknown) > 0 {
 		to.Args = append(to.Args, call.Arg{Name: "unknown_paths", Value: t.unknown})
 	}
-	if t.c.XArgs && t.c.Wrapper != "find" {
+	if arriving {
 		t.arriving()
 	}
 	if t.o.Root != "" {
@@ -190,6 +192,10 @@ func (t *translator) value(kinds mask, value string, word int32, pl *place, arg 
 				sure = call.Unknown
 			}
 			if pl.form == formSetting {
+				if kind, file := settingPath(value); file != "" && sure == call.Sure {
+					t.part(kind, file, word, &place{maybe: true, path: true}, arg, kind == maskWrite && strings.HasSuffix(value, file))
+					return
+				}
 				program, is := settingProgram(value)
 				if !is && sure == call.Sure {
 					return
@@ -204,6 +210,13 @@ func (t *translator) value(kinds mask, value string, word int32, pl *place, arg 
 	switch pl.form {
 	case formPlain:
 		t.file(kinds, value, word, pl, arg, tree)
+	case formNames:
+		if value != "-" && !isRemote(value) {
+			t.file(kinds&maskFile, value, word, pl, arg, tree)
+		}
+		t.each(kinds&maskFile, call.Effect{Arg: arg})
+	case formWriteOut:
+		t.writeOut(kinds, value, word, pl, arg)
 	case formComma, formColon:
 		sep := ","
 		if pl.form == formColon {
@@ -219,7 +232,7 @@ func (t *translator) value(kinds mask, value string, word int32, pl *place, arg 
 	default:
 		file, is := local(pl.form, value)
 		if !is {
-			if t.runTime(word) { // it may be a file yet
+			if t.runTime(word) && !(pl.form == formAt && begins(value)) { // it may be a file yet
 				t.each(kinds, call.Effect{Path: value, Arg: arg})
 			} else if pl.form == formRemote {
 				t.each(kinds&maskFile, call.Effect{Path: value, Arg: arg, Sure: call.Sure, Tree: tree, Remote: true})
@@ -235,6 +248,26 @@ func (t *translator) value(kinds mask, value string, word int32, pl *place, arg 
 	}
 }
 
+// begins reports whether the first character of a value is known before the line runs, though not all of it is.
+func begins(value string) bool {
+	return value != "" && !strings.ContainsRune("$`*?[]{}\\<>()~", rune(value[0]))
+}
+
+// writeOut is curl --write-out: the text comes from a file, or sends output into some.
+func (t *translator) writeOut(kinds mask, value string, word int32, pl *place, arg string) {
+	if file, is := strings.CutPrefix(value, "@"); is {
+		t.file(kinds&maskRead, file, word, pl, arg, false)
+		return
+	}
+	for rest, found := value, true; ; {
+		if _, rest, found = strings.Cut(rest, "%output{"); !found {
+			return
+		}
+		file, _, _ := strings.Cut(rest, "}")
+		t.part(kinds&maskWrite, strings.TrimPrefix(file, ">>"), word, pl, arg, false)
+	}
+}
+
 // part lists the effects on a path that is in the middle of a value.
 func (t *translator) part(kinds mask, path string, word int32, pl *place, arg string, tree bool) {
 	if path == "" || path == "-" {
@@ -242,6 +275,9 @@ func (t *translator) part(kinds mask, path string, word int32, pl *place, arg st
 	}
 	e := call.Effect{Path: path, Arg: arg, Sure: call.Sure, Tree: tree, Remote: t.places.remote}
 	switch {
+	case pl.form == formNode && t.wholeFile(word, path):
+		e.Sure = call.Maybe
+		t.at(kinds, path, t.from(word, pl), e)
 	case t.runTime(word):
 		e.Sure = call.Unknown
 		t.each(kinds, e)
@@ -254,6 +290,16 @@ func (t *translator) part(kinds mask, path string, word int32, pl *place, arg st
 		}
 		t.at(kinds, path, t.from(word, pl), e)
 	}
+}
+
+// wholeFile reports whether the file is known though its word is not: of FILE::test[1] the brackets may be a pattern, and
+// what that can match begins in the same way.
+func (t *translator) wholeFile(word int32, path string) bool {
+	if word == 0 || t.filled(t.c.Words[word].Text) {
+		return false
+	}
+	w := &t.c.Words[word]
+	return w.State == shell.Pattern && !w.Splits && !strings.ContainsAny(path, "$`*?[]{}\\<>()!+@|~")
 }
 
 // asWhole lists what the command does whatever its words are.
@@ -317,6 +363,32 @@ func (t *translator) strange(i int32) {
 		return
 	}
 	t.file(0, text, i, &place{maybe: true}, "extra_args", false)
+}
+
+// mayTakePaths reports whether words that nobody has seen can mean a file to the command: not to echo, which has neither
+// an option nor an operand that does.
+func (t *translator) mayTakePaths() bool {
+	if t.bare || t.p.lost {
+		return true
+	}
+	touches := func(pl *place) bool { return pl.path || pl.effects != 0 || len(pl.when) > 0 }
+	for i := range t.p.levels {
+		for j := range t.p.levels[i].n.options {
+			if touches(&t.p.levels[i].n.options[j].place) {
+				return true
+			}
+		}
+	}
+	n := t.p.top()
+	if len(n.subs) > 0 || len(n.derive) > 0 || n.effects != 0 {
+		return true
+	}
+	for i := range n.operands {
+		if touches(&n.operands[i].place) {
+			return true
+		}
+	}
+	return false
 }
 
 // arriving says that operands that nobody has seen get the effects of the last operand.

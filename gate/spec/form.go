@@ -49,6 +49,12 @@ func local(f form, value string) (string, bool) {
 			path = path[2:]
 		}
 		return path, ok || strings.HasPrefix(value, "/")
+	case formNameAt: // curl --data-urlencode NAME@PATH
+		name, path, ok := strings.Cut(value, "@")
+		return path, ok && !strings.Contains(name, "=")
+	case formLinePath: // git log -L 1,5:PATH
+		at := strings.LastIndexByte(value, ':')
+		return value[at+1:], at >= 0
 	case formNode:
 		path, _, _ := strings.Cut(value, "::")
 		return path, true
@@ -91,6 +97,29 @@ func fieldPath(value string) (string, bool) {
 	return "", false
 }
 
+// settingPath returns the file that a setting KEY=PATH of git, ssh or wget names, and what is done with it; "" if it names
+// none.
+func settingPath(setting string) (kind mask, file string) {
+	end := strings.IndexAny(setting, "= \t")
+	if end < 0 {
+		return 0, ""
+	}
+	key, value := strings.ToLower(setting[:end]), strings.TrimLeft(setting[end+1:], "= \t")
+	switch key {
+	case "core.worktree", "output_document", "outputdocument", "dir_prefix", "dirprefix", "logfile", "log_file", "save_cookies", "savecookies",
+		"userknownhostsfile", "controlpath", "warc_file", "warcfile", "hsts_file", "hstsfile", "rejected_log", "rejectedlog", "init.templatedir":
+		return maskRead | maskWrite, value
+	case "core.excludesfile", "core.attributesfile", "commit.template", "mailmap.file", "include.path", "blame.ignorerevsfile", "gpg.ssh.allowedsignersfile",
+		"post_file", "postfile", "body_file", "bodyfile", "input", "load_cookies", "loadcookies", "ca_certificate", "cacertificate",
+		"identityfile", "certificatefile", "globalknownhostsfile":
+		return maskRead, value
+	}
+	if strings.HasPrefix(key, "includeif.") && strings.HasSuffix(key, ".path") {
+		return maskRead, value
+	}
+	return 0, ""
+}
+
 // settingProgram returns the program that a setting KEY=VALUE of git or ssh names (ssh takes a space for the equals sign
 // too), and whether it names one.
 func settingProgram(setting string) (string, bool) {
@@ -100,7 +129,7 @@ func settingProgram(setting string) (string, bool) {
 	}
 	key, value := strings.ToLower(setting[:end]), strings.TrimLeft(setting[end+1:], "= \t")
 	if value == "" {
-		return value, false
+		return "/dev/null", strings.HasSuffix(key, ".hookspath") // no directory is another directory than the repository's
 	}
 	section, name := "", key
 	if dot := strings.IndexByte(key, '.'); dot >= 0 {
@@ -109,6 +138,10 @@ func settingProgram(setting string) (string, bool) {
 	switch section {
 	case "":
 		switch key {
+		case "use_askpass", "useaskpass":
+			return value, true
+		case "exec": // tar --checkpoint-action=exec=CMD
+			return value, true
 		case "proxycommand", "localcommand", "knownhostscommand", "remotecommand", "pkcs11provider", "securitykeyprovider":
 			return value, value != "none"
 		}
@@ -121,7 +154,10 @@ func settingProgram(setting string) (string, bool) {
 	case "pager":
 		return value, value != "true" && value != "false"
 	case "credential":
-		return strings.TrimPrefix(value, "!"), name == "helper"
+		if command, is := strings.CutPrefix(value, "!"); is || strings.HasPrefix(value, "/") {
+			return command, name == "helper"
+		}
+		return "git credential-" + value, name == "helper"
 	case "core", "sequence", "diff", "difftool", "merge", "mergetool", "filter", "gpg", "interactive", "uploadpack", "remote",
 		"browser", "man", "trailer", "sendemail", "guitool", "web", "tar", "receive", "commit", "hook", "maintenance", "imap":
 		switch name {

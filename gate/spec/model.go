@@ -153,11 +153,15 @@ const (
 	formFields            // KEY=VALUE,KEY=VALUE, of which src, source, dest, destination, path or file is one
 	formPathOrFields      // … or PATH
 	formSetting           // KEY=PROGRAM, where some keys (core.sshCommand, ProxyCommand) name a program
+	formNames             // PATH, and in that file stand the paths that are meant
+	formNameAt            // NAME@PATH, @PATH; NAME=TEXT is none
+	formLinePath          // FROM,TO:PATH, :NAME:PATH
+	formWriteOut          // @PATH, or a text with %output{PATH} in it
 )
 
 func formOf(s string) (form, bool) {
 	return find[form](s, "plain", "at", "kv-at", "kv", "remote", "volume", "mount", "rev-path", "comma", "colon", "socket",
-		"node", "fields", "path-or-fields", "setting")
+		"node", "fields", "path-or-fields", "setting", "names", "name-at", "line-path", "write-out")
 }
 
 // A derivation is a rule about effects that no table can say; derive.go has them.

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"gatehouse/gate/call"
@@ -65,23 +66,12 @@ func (t *translator) patch(args call.Args) (_ call.Args, anyPath bool) {
 func (t *translator) diffs() (texts []string, ok bool) {
 	ok = true
 	read := func(word int32, text string, from *dirs) {
-		if from.unsure || len(from.others) > 0 || from.first == "" && !strings.HasPrefix(text, "/") || t.o.ReadFile == nil {
-			ok = false
-			return
+		content, known := t.content(word, text, from)
+		if ok = ok && known; known {
+			texts = append(texts, content)
 		}
-		name := join(from.first, text)
-		if word > 0 && t.runTime(word) || t.changed.touched(name) {
-			ok = false
-			return
-		}
-		data, err := t.o.ReadFile(name)
-		if err != nil {
-			ok = false
-			return
-		}
-		texts = append(texts, string(data[:min(len(data), 2<<20)]))
 	}
-	for _, dest := range []string{"input", "patchfile", "patches"} {
+	for _, dest := range []string{"input", "patchfile", "patches", "mailboxes"} {
 		if h := t.lastHit(dest); h != nil {
 			read(h.word, h.value, &t.places.now)
 		}
@@ -108,25 +98,98 @@ func (t *translator) diffs() (texts []string, ok bool) {
 	return texts, ok
 }
 
+// content is what a file holds, and whether that is known: nothing on the line changes it. The word that names it is 0
+// where its text is known to be right.
+func (t *translator) content(word int32, text string, from *dirs) (string, bool) {
+	if from.unsure || len(from.others) > 0 || from.first == "" && !strings.HasPrefix(text, "/") || t.o.ReadFile == nil {
+		return "", false
+	}
+	name := join(from.first, text)
+	if word > 0 && t.runTime(word) || t.changed.touched(name) {
+		return "", false
+	}
+	data, err := t.o.ReadFile(name)
+	return string(data[:min(len(data), 2<<20)]), err == nil
+}
+
 // diffNames returns the names in the header lines of a diff, as they stand there.
 func diffNames(diff string) (names []string) {
 	for line := range strings.Lines(diff) {
 		line = strings.TrimRight(line, "\r\n")
-		for _, head := range []string{"--- ", "+++ ", "rename from ", "rename to ", "copy from ", "copy to "} {
+		if both, ok := strings.CutPrefix(line, "diff --git "); ok { // alone where only bits, modes or empty files change
+			names = append(names, gitNames(both)...)
+			continue
+		}
+		for _, head := range []string{"--- ", "+++ ", "*** ", "Index: ", "rename from ", "rename to ", "copy from ", "copy to "} {
 			name, ok := strings.CutPrefix(line, head)
 			if !ok {
 				continue
 			}
-			name, _, _ = strings.Cut(name, "\t")
+			name = strings.TrimLeft(name, " \t")
+			if text, _, ok := quotedName(name); ok {
+				name = text
+			} else {
+				name, _, _ = strings.Cut(name, "\t")
+			}
 			if head[0] == 'r' || head[0] == 'c' {
 				name = "x/" + name // these come without the first component
 			}
-			if name != "/dev/null" && name != "" {
+			if name != "/dev/null" && name != "" && !strings.HasSuffix(name, " ****") {
 				names = append(names, name)
 			}
 		}
 	}
 	return names
+}
+
+// gitNames are the two names of a line diff --git a/X b/X.
+func gitNames(text string) []string {
+	if first, rest, ok := quotedName(text); ok {
+		second, _, ok := quotedName(strings.TrimLeft(rest, " "))
+		if !ok {
+			second = strings.TrimLeft(rest, " ")
+		}
+		return []string{first, second}
+	}
+	if at := strings.IndexByte(text, '"'); at > 0 {
+		second, _, _ := quotedName(text[at:])
+		return []string{strings.TrimRight(text[:at], " "), second}
+	}
+	if half := len(text) / 2; len(text)%2 == 1 && text[half] == ' ' {
+		return []string{text[:half], text[half+1:]}
+	}
+	return nil // two names, which stand below on lines of their own
+}
+
+// quotedName reads a name in quotes, as diff and git write names with special characters.
+func quotedName(text string) (name, rest string, ok bool) {
+	if text == "" || text[0] != '"' {
+		return "", text, false
+	}
+	var b strings.Builder
+	for i := 1; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			return b.String(), text[i+1:], true
+		case c == '\\' && i+1 < len(text):
+			i++
+			n := 0
+			for n < 3 && i+n < len(text) && text[i+n] >= '0' && text[i+n] <= '7' {
+				n++
+			}
+			if code, err := strconv.ParseUint(text[i:i+n], 8, 8); n > 0 && err == nil {
+				b.WriteByte(byte(code))
+				i += n - 1
+			} else if at := strings.IndexByte("abtnvfr", text[i]); at >= 0 {
+				b.WriteByte("\a\b\t\n\v\f\r"[at])
+			} else {
+				b.WriteByte(text[i])
+			}
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", text, false
 }
 
 // stripped takes n leading components off a name.

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"strings"
 
 	"gatehouse/gate/call"
@@ -11,8 +12,8 @@ import (
 func (t *translator) script() {
 	p := &t.p
 	awk := strings.HasSuffix(p.top().tool, "awk")
-	see := func(word int32, text, arg string) {
-		if t.runTime(word) {
+	see := func(word int32, text, arg, from string) {
+		if word > 0 && t.runTime(word) {
 			t.each(maskCode, call.Effect{Text: text, Arg: arg})
 			return
 		}
@@ -29,7 +30,7 @@ func (t *translator) script() {
 				if e.name == "" {
 					sure = call.Unknown
 				}
-				t.each(maskRun, call.Effect{Text: e.name, Arg: arg, Sure: sure})
+				t.each(maskRun, call.Effect{Text: cmp.Or(e.name, from), Arg: arg, Sure: sure})
 			case e.name == "" || e.name == "-" || device(e.name):
 				if e.name == "" {
 					t.each(e.kind, call.Effect{Arg: arg})
@@ -42,12 +43,56 @@ func (t *translator) script() {
 	for i := range p.hits {
 		h := &p.hits[i]
 		if dest := p.levels[h.level].n.options[h.option].dest; h.has && dest == "expression" {
-			see(h.word, h.value, dest)
+			see(h.word, h.value, dest, "")
+		}
+		if !h.has {
+			continue
+		}
+		if !awk && p.levels[h.level].n.options[h.option].dest == "in_place" {
+			t.backups(h.word, h.value)
+		}
+		switch dest := p.levels[h.level].n.options[h.option].dest; dest {
+		case "script_file", "program_file", "exec", "include":
+			if dest == "include" && h.value == "inplace" {
+				continue
+			}
+			if text, ok := t.content(h.word, h.value, &t.places.now); ok {
+				see(0, text, dest, h.value)
+			} else if t.o.ReadFile != nil {
+				t.each(maskRun, call.Effect{Text: h.value, Arg: dest})
+			}
+		case "load":
+			t.each(maskRun, call.Effect{Text: h.value, Arg: dest})
 		}
 	}
 	for _, name := range []string{"script", "program"} {
-		t.words(name, func(word int32, text string) { see(word, text, name) })
+		t.words(name, func(word int32, text string) { see(word, text, name, "") })
 	}
+}
+
+// backups are the files that sed -iSUFFIX keeps: a * in the suffix stands for the name of the file.
+func (t *translator) backups(word int32, suffix string) {
+	if suffix == "" {
+		return
+	}
+	t.words("paths", func(file int32, name string) {
+		if t.runTime(word) || t.runTime(file) {
+			t.each(maskWrite, call.Effect{Arg: "in_place_suffix"})
+			return
+		}
+		dir, base := "", name
+		if at := strings.LastIndexByte(name, '/'); at >= 0 {
+			dir, base = name[:at+1], name[at+1:]
+		}
+		backup := base + suffix
+		if strings.Contains(suffix, "*") {
+			backup = strings.ReplaceAll(suffix, "*", base)
+		}
+		if strings.Contains(suffix, "/") {
+			t.made(maskWrite, t.places.now, backup, call.Effect{Arg: "in_place_suffix", Sure: call.Maybe})
+		}
+		t.made(maskWrite, t.places.now, dir+backup, call.Effect{Arg: "in_place_suffix", Sure: call.Sure})
+	})
 }
 
 // A scan looks through the text of a program.
@@ -134,11 +179,12 @@ func (s *scan) sed() {
 		c := s.text[s.at]
 		s.at++
 		switch c {
-		case '#', ':', 'b', 't', 'T':
-			if end := strings.IndexAny(s.text[s.at:], "\n;"); end >= 0 && c != '#' && c != ':' {
-				s.at += end
-			} else {
-				s.rest()
+		case '#':
+			s.rest()
+		case ':', 'b', 't', 'T', 'v': // a label ends with a blank or a semicolon
+			s.skip(" \t")
+			for !s.done() && strings.IndexByte(" \t\n;}", s.text[s.at]) < 0 {
+				s.at++
 			}
 		case 'a', 'i', 'c':
 			for line := s.rest(); strings.HasSuffix(line, `\`) && !s.done(); line = s.rest() {
@@ -238,6 +284,8 @@ func (s *scan) awk() {
 				if s.input() {
 					s.note(maskRead, s.constant(";}\n)&|"))
 				}
+			case "ARGV": // a program can add to the files that it reads
+				s.note(maskRead, "")
 			case "load", "include":
 				s.note(maskCode, "")
 			}

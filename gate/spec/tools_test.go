@@ -73,6 +73,12 @@ func TestToolsWithWaysOfTheirOwn(t *testing.T) {
 		// Words that come at run time.
 		{"ls | xargs mv", `{"unknown_paths": true}`, []string{"write??"}},
 		{"cp $ARGS", `{"unknown_paths": ["sources"]}`, []string{"read?? $ARGS", "write?? /…"}},
+		{"ls | xargs echo", `{}`, nil},
+		{"ls | xargs -n1", `{}`, nil},
+		{`curl -H "Authorization: Bearer $T" http://x.example`, `{}`, []string{"net http://x.example"}},
+		{`curl -H "$H" http://x.example`, `{}`, []string{"read?? $H", "net http://x.example"}},
+		{"pytest t/x.py::f[3]", `{}`, []string{"read? /w/t/x.py/…", "code"}},
+		{"pytest t/*.py::f", `{}`, []string{"read?? t/*.py/…", "code"}},
 		// Two letters behind one dash.
 		{"zip -rTT 'wc -c' a.zip d | wc", `{}`, nil},
 		{"zip -db a.zip f", `{"archive": "/w/a.zip", "display_bytes": true}`, []string{"write /w/a.zip", "read /w/f"}},
@@ -150,7 +156,8 @@ func TestSettingsThatNameAProgram(t *testing.T) {
 		"CORE.SSHCOMMAND=x":             "x",
 		"core.hooksPath=d":              "d",
 		"credential.helper=!x y":        "x y",
-		"credential.https://h.helper=x": "x",
+		"credential.https://h.helper=x": "git credential-x",
+		"exec=x y":                      "x y",
 		"filter.f.clean=x":              "x",
 		"diff.d.textconv=x":             "x",
 		"pager.log=x":                   "x",

@@ -86,6 +86,8 @@ func Run(ctx context.Context, root *cobra.Command, args []string, streams Stream
 		root.Version = Version()
 	}
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
+	sayWhatToGive(root)
+	fitHelp(root, streams)
 	err := root.ExecuteContext(ctx)
 	var answer Answer
 	switch {

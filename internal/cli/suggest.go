@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,6 +24,24 @@ func suggestFlag(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w%s", err, hint)
 }
 
+// sayWhatToGive puts the command line in the place of cobra's count of arguments, for a command and all below it.
+func sayWhatToGive(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		sayWhatToGive(sub)
+	}
+	fits := cmd.Args
+	if fits == nil {
+		return
+	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		err := fits(cmd, args)
+		if err != nil && (strings.HasPrefix(err.Error(), "accepts ") || strings.HasPrefix(err.Error(), "requires ")) {
+			return fmt.Errorf("this takes other arguments: %s", strings.TrimSuffix(cmd.UseLine(), " [flags]"))
+		}
+		return err
+	}
+}
+
 // suggestCommand adds the nearest command to the error for an unknown one, or where the commands are listed.
 func suggestCommand(root *cobra.Command, err error) error {
 	rest, ok := strings.CutPrefix(err.Error(), `unknown command "`)
@@ -31,13 +50,30 @@ func suggestCommand(root *cobra.Command, err error) error {
 	}
 	word, path, _ := strings.Cut(rest, `" for `)
 	var names []string
-	if path == strconv.Quote(root.Name()) {
-		for _, c := range root.Commands() {
+	at := root
+	if words, err := strconv.Unquote(path); err == nil {
+		for _, name := range strings.Fields(words)[1:] {
+			for _, c := range at.Commands() {
+				if c.Name() == name {
+					at = c
+					break
+				}
+			}
+		}
+	}
+	for _, c := range at.Commands() {
+		if slices.Contains(c.SuggestFor, word) {
+			return fmt.Errorf("%w; did you mean %s?", err, c.Name())
+		}
+		if !c.Hidden {
 			names = append(names, c.Name())
 		}
 	}
 	if nearest := Nearest(word, names); nearest != "" {
 		return fmt.Errorf("%w; did you mean %s?", err, nearest)
+	}
+	if at != root {
+		return fmt.Errorf("%w; it has %s", err, strings.Join(names, ", "))
 	}
 	return fmt.Errorf("%w; see \"%s --help\"", err, strings.Trim(path, `"`))
 }
@@ -47,7 +83,11 @@ func suggestCommand(root *cobra.Command, err error) error {
 func Nearest(word string, candidates []string) string {
 	best, distance := "", 3
 	for _, c := range candidates {
-		if d := edits(word, c); d < distance {
+		d := edits(word, c)
+		if d == 2 && len(word) < 5 && !sameLetters(word, c) {
+			continue // list is not test
+		}
+		if d < distance {
 			best, distance = c, d
 		}
 	}
@@ -59,6 +99,14 @@ func Nearest(word string, candidates []string) string {
 		}
 	}
 	return best
+}
+
+// sameLetters reports whether only the order of the letters differs.
+func sameLetters(a, b string) bool {
+	x, y := []byte(a), []byte(b)
+	slices.Sort(x)
+	slices.Sort(y)
+	return string(x) == string(y)
 }
 
 // edits is the Levenshtein distance of a and b in bytes.
