@@ -154,7 +154,7 @@ func TestAManagerThatDoesNotAnswerAsItShouldIsAFault(t *testing.T) {
 		"an endless greeting": {&fakeManager{greet: func(conn net.Conn) bool {
 			go io.Copy(io.Discard, conn)
 			return endless(strings.Repeat("x", 4096))(conn)
-		}}, "more than"},
+		}}, ""}, // too long, or too slow to become too long
 		"endless greetings": {&fakeManager{greet: func(conn net.Conn) bool { go io.Copy(io.Discard, conn); return endless("DATA\r\n")(conn) }}, ""},
 		"an endless answer": {&fakeManager{answer: func(conn net.Conn, _ *dbus.Message) *dbus.Message {
 			conn.Write([]byte("l\x02\x00\x01\xff\xff\xff\x07\x01\x00\x00\x00\x00\x00\x00\x00"))
