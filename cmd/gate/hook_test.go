@@ -317,7 +317,7 @@ func deaf(t *testing.T, dir string) {
 	t.Helper()
 	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
-		t.Skipf("needs FUSE: %v", err)
+		t.Skipf("there is no FUSE here: %v", err)
 	}
 	t.Cleanup(func() {
 		unix.Close(fd) // aborts what waits
@@ -327,7 +327,7 @@ func deaf(t *testing.T, dir string) {
 	})
 	if err := unix.Mount("deaf", dir, "fuse", 0, fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0", fd)); err != nil {
 		unix.Close(fd)
-		t.Skipf("needs FUSE: %v", err)
+		t.Skipf("there is no FUSE here: %v", err)
 	}
 }
 
