@@ -63,7 +63,7 @@ func TestInputsOfRealClients(t *testing.T) {
 		for input := range strings.Lines(string(data)) {
 			var requests []gate.Request
 			exit, out, errOut := answered(client, strings.NewReader(input), harness.Options{
-				Open: stub{gate.Allow, &requests}.open, Cwd: func() (string, error) { return "$ROOT/work", nil },
+				Open: stub{gate.Allow, &requests}.open, Cwd: func() (string, error) { return "$ROOT/app", nil },
 			})
 			if exit != 0 || strings.TrimSpace(out) != "" || errOut != "" {
 				t.Errorf("%s: exit %d, %s%s\n%s", client, exit, out, errOut, input)
