@@ -26,8 +26,8 @@ require (
 )
 
 require (
-	github.com/google/jsonschema-go v0.4.3
-	github.com/modelcontextprotocol/go-sdk v1.8.0
+	github.com/google/jsonschema-go v0.4.3 // tests hold the judgement of a catalogue's arguments equal to it
+	github.com/modelcontextprotocol/go-sdk v1.8.0 // MCP, in gate-mcp only
 )
 
 require (
