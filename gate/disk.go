@@ -6,8 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // Disk is what judging asks about files. No method may block for long or read without bound.
@@ -25,16 +23,6 @@ type machine struct{}
 
 func (machine) Lstat(path string) (fs.FileInfo, error) { return os.Lstat(path) }
 func (machine) Readlink(path string) (string, error)   { return os.Readlink(path) }
-
-func (machine) Straight(path string) bool {
-	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS}
-	fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
-	if err != nil {
-		return false // or an old kernel
-	}
-	unix.Close(fd)
-	return true
-}
 
 func (machine) List(dir string, max int) ([]fs.DirEntry, bool, error) {
 	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)

@@ -71,7 +71,7 @@ func (d Disk) SyncFS(dir string) error {
 			return err
 		}
 		defer f.Close()
-		if err := unix.Syncfs(int(f.Fd())); err != nil {
+		if err := syncFS(f); err != nil {
 			return &fs.PathError{Op: "syncfs", Path: dir, Err: err}
 		}
 		return nil

@@ -65,20 +65,14 @@ func (o *Options) judgeLink(name string, i Info) error {
 // judgeAttributes refuses what grants more than the mode shows. Other extended attributes, such as security.selinux,
 // grant nothing.
 func judgeAttributes(name string, fd int) error {
-	var few [1024]byte
-	list := few[:]
-	n, err := retry(func() (int, error) { return unix.Flistxattr(fd, list) })
-	if err == unix.ERANGE {
-		list = make([]byte, 64<<10) // XATTR_LIST_MAX
-		n, err = retry(func() (int, error) { return unix.Flistxattr(fd, list) })
-	}
+	list, err := listAttributes(fd)
 	switch {
 	case err == unix.ENOTSUP:
 		return nil
 	case err != nil:
 		return failed("list attributes of", name, err)
 	}
-	for rest := list[:n]; len(rest) > 0; {
+	for rest := list; len(rest) > 0; {
 		var attr []byte
 		attr, rest, _ = bytes.Cut(rest, []byte{0})
 		switch string(attr) {

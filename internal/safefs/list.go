@@ -19,20 +19,12 @@ func (d *Dir) List(max int) ([]string, error) {
 	if err != nil {
 		return nil, failed("stat", d.name, err)
 	}
-	var names []string
-	buf := make([]byte, 32<<10)
-	for {
-		n, err := retry(func() (int, error) { return unix.Getdents(fd, buf) })
-		if err != nil {
-			return nil, failed("list", d.name, err)
-		}
-		if n == 0 {
-			break
-		}
-		_, _, names = unix.ParseDirent(buf[:n], max+1-len(names), names)
-		if len(names) > max {
-			return nil, refuse(d.name, Size, fmt.Sprintf("the directory has more than %d entries", max))
-		}
+	names, err := readNames(fd, max+1)
+	if err != nil {
+		return nil, failed("list", d.name, err)
+	}
+	if len(names) > max {
+		return nil, refuse(d.name, Size, fmt.Sprintf("the directory has more than %d entries", max))
 	}
 	after, err := fstat(fd)
 	if err != nil {

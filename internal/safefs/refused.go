@@ -69,9 +69,9 @@ func failed(op, name string, err error) error {
 		return refused(Name, "the file system does not take a name of this length")
 	case unix.EACCES, unix.EPERM:
 		return refused(Unreadable, "permission denied; make it readable for the user who reads it here, or exclude it")
-	case unix.EIO, unix.EUCLEAN, unix.EBADMSG, unix.ESTALE, unix.ENODATA, unix.EREMOTEIO, unix.ETIMEDOUT, unix.ENOTCONN:
-		return refused(Unreadable, fmt.Sprintf("%s: %v", op, err))
-	default:
-		return fmt.Errorf("%s %q: %w", op, name, err)
 	}
+	if brokenDisk(err) {
+		return refused(Unreadable, fmt.Sprintf("%s: %v", op, err))
+	}
+	return fmt.Errorf("%s %q: %w", op, name, err)
 }

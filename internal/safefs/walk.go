@@ -64,7 +64,7 @@ func (o *Options) enter(in place, name string, w way) (place, error) {
 
 // hold returns the thing itself that the last component of name means in the directory in, without opening it.
 func (o *Options) hold(in place, name string, w way) (place, error) {
-	fd, err := o.openat(in, base(name), unix.O_PATH, w)
+	fd, err := o.openat(in, base(name), holding, w)
 	if err != nil {
 		return place{}, failed("look at", w.full(name), err)
 	}
@@ -105,52 +105,6 @@ func (o *Options) openDir(at place, name string) (*Dir, error) {
 		return nil, err
 	}
 	return &Dir{at: place{fd: fd, info: at.info}, name: name, opt: *o}, nil
-}
-
-// openRoot holds "/", and by that finds out whether there is openat2.
-func (o *Options) openRoot() (place, error) {
-	const flags = unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC
-	fd, err := -1, error(unix.ENOSYS)
-	if !o.byHand {
-		how := unix.OpenHow{Flags: flags, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS}
-		fd, err = retry(func() (int, error) { return unix.Openat2(unix.AT_FDCWD, "/", &how) })
-	}
-	if err == unix.ENOSYS || err == unix.EPERM {
-		o.byHand = true
-		fd, err = retry(func() (int, error) { return unix.Open("/", flags, 0) })
-	}
-	if err != nil {
-		return place{}, failed("open", "/", err)
-	}
-	info, err := fstat(fd)
-	if err != nil {
-		unix.Close(fd)
-		return place{}, failed("stat", "/", err)
-	}
-	return place{fd: fd, info: info}, nil
-}
-
-// openat opens one component of a name. It follows no link.
-func (o *Options) openat(in place, component string, flags int, w way) (int, error) {
-	flags |= unix.O_NOFOLLOW | unix.O_CLOEXEC
-	if o.byHand {
-		return retry(func() (int, error) { return unix.Openat(in.fd, component, flags, 0) })
-	}
-	how := unix.OpenHow{
-		Flags:   uint64(flags),
-		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
-	}
-	if w == inTree {
-		how.Resolve |= unix.RESOLVE_NO_XDEV
-	}
-	return retry(func() (int, error) { return unix.Openat2(in.fd, component, &how) })
-}
-
-// openSelf opens for reading the very directory that dir is a descriptor of, with a position of its own.
-func openSelf(dir int) (int, error) {
-	return retry(func() (int, error) {
-		return unix.Openat(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	})
 }
 
 // retry repeats a system call that a signal interrupted.
