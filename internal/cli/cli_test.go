@@ -76,15 +76,6 @@ func TestLineStaysOneHarmlessLine(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	commands := []string{"accept", "reconcile", "reject", "status"}
-	for word, want := range map[string]string{"acept": "accept", "recnocile": "reconcile", "stat": "status", "x": "", "deploy": ""} {
-		if got := Nearest(word, commands); got != want {
-			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
-		}
-	}
-}
-
 func FuzzLine(f *testing.F) {
 	f.Add("a\x1b[31m\u202e\xff\n")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"gatehouse/internal/spelling"
 )
 
 // suggestFlag adds the nearest flag to the error for an unknown one, and where the flags are listed.
@@ -17,7 +19,7 @@ func suggestFlag(cmd *cobra.Command, err error) error {
 		name, _, _ = strings.Cut(name, "=")
 		var flags []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f.Name) })
-		if nearest := Nearest(name, flags); nearest != "" {
+		if nearest := spelling.Nearest(name, flags); nearest != "" {
 			hint = fmt.Sprintf("; did you mean --%s?", nearest)
 		}
 	}
@@ -69,7 +71,7 @@ func suggestCommand(root *cobra.Command, err error) error {
 			names = append(names, c.Name())
 		}
 	}
-	if nearest := Nearest(word, names); nearest != "" {
+	if nearest := spelling.Nearest(word, names); nearest != "" {
 		return fmt.Errorf("%w; did you mean %s?", err, nearest)
 	}
 	if at != root {
@@ -78,55 +80,5 @@ func suggestCommand(root *cobra.Command, err error) error {
 	return fmt.Errorf("%w; see \"%s --help\"", err, strings.Trim(path, `"`))
 }
 
-// Nearest returns the candidate that word was most likely meant to be, or nothing: one within two edits, or one that
-// begins with word.
-func Nearest(word string, candidates []string) string {
-	best, distance := "", 3
-	for _, c := range candidates {
-		d := edits(word, c)
-		if d == 2 && len(word) < 5 && !sameLetters(word, c) {
-			continue // list is not test
-		}
-		if d < distance {
-			best, distance = c, d
-		}
-	}
-	if best == "" && len(word) >= 3 {
-		for _, c := range candidates {
-			if strings.HasPrefix(c, word) {
-				return c
-			}
-		}
-	}
-	return best
-}
-
-// sameLetters reports whether only the order of the letters differs.
-func sameLetters(a, b string) bool {
-	x, y := []byte(a), []byte(b)
-	slices.Sort(x)
-	slices.Sort(y)
-	return string(x) == string(y)
-}
-
-// edits is the Levenshtein distance of a and b in bytes.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			above := row[j]
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(row[j]+1, row[j-1]+1, diagonal+cost)
-			diagonal = above
-		}
-	}
-	return row[len(b)]
-}
+// Nearest is what spelling has for it.
+func Nearest(word string, candidates []string) string { return spelling.Nearest(word, candidates) }

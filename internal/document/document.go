@@ -22,6 +22,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"gatehouse/internal/spelling"
 )
 
 // A Document is one YAML file while it is read: where its keys stand and what is wrong with them.
@@ -187,7 +189,7 @@ func (v Value) field(key, val *yaml.Node, fields []Field) (meant string) {
 	at := slices.IndexFunc(fields, func(f Field) bool { return f.Key == key.Value })
 	if at < 0 {
 		hint := ""
-		if meant = nearest(key.Value, fields); meant != "" {
+		if meant = spelling.Nearest(key.Value, names(fields)); meant != "" {
 			hint = fmt.Sprintf("; did you mean %q?", meant)
 		}
 		v.Doc.BadAt(key.Line, SubKey(v.Key, plain(key.Value)), "unknown key%s", hint)
@@ -308,4 +310,12 @@ func plain(key string) string {
 		return key
 	}
 	return strconv.Quote(key)
+}
+
+func names(fields []Field) []string {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.Key
+	}
+	return names
 }
