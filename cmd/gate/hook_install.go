@@ -63,7 +63,7 @@ sessions and turns begin and end. Comments, order and other hooks keep their byt
 is refused with the line; a second run changes nothing. gate hook remove gives the bytes back.
 
 Codex runs a user's hook only once a person has agreed to it. install asks the codex program on PATH (or --codex) for the
-hash of the entry and writes the agreement into its settings, as /hooks in Codex does; --no-trust leaves that to you.
+hash of the entry and writes the agreement into its settings, as /hooks in Codex does; --no-trust leaves that to you. Where it cannot, Codex skips the hook, and the exit code is 1.
 
 CLIENT is one of ` + strings.Join(wiring.Names(), ", ") + `.`,
 		Example: `  gate hook install claude-code
@@ -206,6 +206,7 @@ type hookChange struct {
 	Action string       `json:"action"` // created, changed, removed, unchanged, failed
 	Error  string       `json:"error,omitempty"`
 	Note   string       `json:"note,omitempty"`
+	Off    bool         `json:"off,omitempty"` // it stands there, and the client does not call it yet
 }
 
 func runHookChange(ctx context.Context, g *globals, o hookOptions, args []string, install bool) error {
@@ -237,6 +238,9 @@ func runHookChange(ctx context.Context, g *globals, o hookOptions, args []string
 		if err != nil {
 			code = cli.Unknown
 			changes = append(changes, hookChange{Client: name, Scope: o.scope(), Action: "failed", Error: err.Error()})
+		}
+		if code == cli.Yes && slices.ContainsFunc(done, func(c hookChange) bool { return c.Off }) {
+			code = cli.No
 		}
 	}
 	if len(names) == 0 {
@@ -287,6 +291,7 @@ func changeHook(ctx context.Context, g *globals, h wiring.Host, o hookOptions, n
 	if err != nil {
 		last := &done[len(done)-1]
 		last.Note = "Codex skips the hook until a person agrees to it: start codex and look at /hooks (" + err.Error() + ")"
+		last.Off = true
 		return done, nil
 	}
 	return append(done, trusted...), nil

@@ -95,7 +95,7 @@ func copilotUnderstand(m object, e *event) error {
 		return err
 	}
 	e.requests = copilotCall(name, input)
-	if e.flat && e.kind == before && name == "bash" {
+	if e.kind == before && (e.flat && name == "bash" || !e.flat && name == "Bash") { // VS Code has other names, and is not known to obey
 		e.input = input
 	}
 	if e.kind != after {

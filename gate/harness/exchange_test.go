@@ -192,7 +192,7 @@ func (p site) options(t *testing.T, flags []string, wrong string) harness.Option
 		options.Disk = durable.Disk{Around: func(durable.Step, func() error) error { return errors.New("no space left on device") }}
 	}
 	if wrong == "hang" {
-		o.Limit = 30 * time.Millisecond
+		o.Limit = 300 * time.Millisecond
 	}
 	o.Open = func(context.Context) (harness.Gate, error) {
 		if wrong == "open" {

@@ -17,6 +17,9 @@ func opencode() client {
 		understand: func(m object, e *event) error {
 			in, out := member(m, "hookInput"), member(m, "hookOutput")
 			e.session, e.agent, e.cwd = text(in, "sessionID"), text(m, "parent"), text(m, "directory")
+			if e.agent != "" { // the work of one person's session, whoever does it there
+				e.session = e.agent
+			}
 			if !e.kind.calls() {
 				e.said = printed(out)
 				return nil

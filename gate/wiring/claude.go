@@ -36,11 +36,12 @@ func claude() client {
 }
 
 func claudeEvents(h Host, s Scope) []hooked {
+	gate := append([]string{h.program(s), "hook", "claude-code"}, h.Flags...)
 	handler := map[string]any{
-		"type": "command", "command": h.program(s), "args": append([]string{"hook", "claude-code"}, h.Flags...), "timeout": hookTimeout, "onFailure": "block",
+		"type": "command", "command": "/bin/sh", "args": append([]string{"-c", judged, "gatehouse"}, gate...), "timeout": hookTimeout, "onFailure": "block",
 	}
 	told := map[string]any{ // these cannot be refused, and a fault of theirs must not stop a session
-		"type": "command", "command": h.program(s), "args": append([]string{"hook", "claude-code"}, h.Flags...), "timeout": hookTimeout,
+		"type": "command", "command": gate[0], "args": gate[1:], "timeout": hookTimeout,
 	}
 	return []hooked{
 		{"PreToolUse", group("*", handler)}, {"PreSkillShellCommand", group("*", handler)},

@@ -70,7 +70,11 @@ func (h Host) program(s Scope) string {
 	return h.Gate
 }
 
-// told is the command line of a hook that only hears of something, for a shell. If it fails, nothing is refused.
+// heard is the command line of a hook that only hears of something, for a shell. If it fails, nothing is refused: 1 is the
+// status that clients show and take no notice of.
+func (h Host) heard(s Scope, client string) string { return h.told(s, client) + " || exit 1" }
+
+// told is the command that tells the gate of an event, for a shell.
 func (h Host) told(s Scope, client string) string {
 	words := append([]string{h.program(s), "hook", client}, h.Flags...)
 	for i, w := range words {
@@ -79,12 +83,17 @@ func (h Host) told(s Scope, client string) string {
 	return strings.Join(words, " ")
 }
 
-// line is the command line of a hook that judges, for a shell. Most clients run the command when a hook cannot be started,
-// is killed or hangs; so the shell makes a refusal of that, which is exit 2 with a word on the error output. timeout is
-// there for a gate that is stopped from outside: its own clock would stop with it.
+// line is the command line of a hook that judges, for a shell. A client may hand it to the shell that its user likes, so
+// that what has to be understood by sh stands in one word.
 func (h Host) line(s Scope, client string) string {
-	return "timeout -s KILL 5 " + h.told(s, client) + " || { test $? = 2 || echo '" + noAnswer + "' >&2; exit 2; }"
+	return "sh -c " + quote(judged) + " gatehouse " + h.told(s, client)
 }
+
+// judged passes on what the gate says, and makes a refusal of everything that is no answer: most clients run the command
+// when a hook cannot be started, is killed, hangs or prints something odd. A refusal is exit 2 with a word on the error
+// output. timeout is there for a gate that is stopped from outside: its own clock would stop with it.
+const judged = `a=$(timeout -s KILL 5 "$@"); case $?$a in 0) ;; 0{*}) printf "%s\n" "$a" || exit 2;; ` +
+	`2|2{*}) printf "%s\n" "$a"; exit 2;; *) echo "` + noAnswer + `" >&2; exit 2;; esac`
 
 const noAnswer = "gatehouse: the gate did not answer (is it installed?), so nothing runs"
 
@@ -101,11 +110,15 @@ func quote(word string) string {
 
 // isHook reports whether a command line asks the gate: a program called gate with the words "hook NAME".
 func isHook(line string) bool {
-	words := strings.Fields(strings.NewReplacer("'", "", `"`, "").Replace(line))
+	return gateIn(strings.Fields(strings.NewReplacer("'", "", `"`, "").Replace(line))) >= 0
+}
+
+// gateIn finds the gate among the words of a command that asks it, -1 if it does not.
+func gateIn(words []string) int {
 	for i, w := range words {
 		if filepath.Base(w) == "gate" && i+2 < len(words) && words[i+1] == "hook" {
-			return true
+			return i
 		}
 	}
-	return false
+	return -1
 }

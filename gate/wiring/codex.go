@@ -50,7 +50,7 @@ func (h Host) codexLine(s Scope, event string) string {
 	if event == "PreToolUse" {
 		return h.line(s, "codex")
 	}
-	return h.told(s, "codex")
+	return h.heard(s, "codex")
 }
 
 // codexVoid says what in hooks.json makes Codex ignore all of it.

@@ -28,8 +28,8 @@ type CodexHook struct {
 
 func (c CodexHook) trusted() bool { return c.Managed || c.Trust == "trusted" }
 
-// codexLimit is how long Codex may take to list its hooks.
-const codexLimit = 20 * time.Second
+// codexLimit is how long Codex may take to list its hooks: on a busy machine it needs long to start.
+const codexLimit = time.Minute
 
 // CodexHooks asks a Codex program for the hooks that it would run in the project, over the pipe of its app server.
 func (h Host) CodexHooks(ctx context.Context, program string) ([]CodexHook, error) {

@@ -15,10 +15,10 @@ func gemini() client {
 			handler := func(line string) map[string]any {
 				return map[string]any{"type": "command", "name": "gatehouse", "command": line, "timeout": hookTimeout * 1000}
 			}
-			told := handler(h.told(s, "gemini"))
+			heard := handler(h.heard(s, "gemini"))
 			f := handlerFile{lenient: comments, root: []string{"hooks"}, events: []hooked{
-				{"BeforeTool", group(".*", handler(h.line(s, "gemini")))}, {"AfterTool", group(".*", told)},
-				{"SessionStart", group("", told)}, {"BeforeAgent", group("", told)}, {"AfterAgent", group("", told)},
+				{"BeforeTool", group(".*", handler(h.line(s, "gemini")))}, {"AfterTool", group(".*", heard)},
+				{"SessionStart", group("", heard)}, {"BeforeAgent", group("", heard)}, {"AfterAgent", group("", heard)},
 			}}
 			path := h.home("", ".gemini", "settings.json")
 			switch s {
@@ -45,7 +45,7 @@ func copilot() client {
 			}
 			lists := map[string]any{"PreToolUse": handler(h.line(s, "copilot"))}
 			for _, event := range []string{"PostToolUse", "PostToolUseFailure", "SessionStart", "UserPromptSubmit", "Stop"} {
-				lists[event] = handler(h.told(s, "copilot"))
+				lists[event] = handler(h.heard(s, "copilot"))
 			}
 			path := h.home("COPILOT_HOME", ".copilot", "hooks/gatehouse.json")
 			switch s {
@@ -68,10 +68,10 @@ func cursor() client {
 		name: "cursor", programs: []string{"cursor", "cursor-agent"}, signs: []string{".cursor"},
 		places: func(h Host, s Scope) []place {
 			before := map[string]any{"command": h.line(s, "cursor"), "timeout": hookTimeout, "failClosed": true}
-			told := map[string]any{"command": h.told(s, "cursor"), "timeout": hookTimeout}
+			heard := map[string]any{"command": h.heard(s, "cursor"), "timeout": hookTimeout}
 			f := handlerFile{root: []string{"hooks"}, needs: []setting{{path: []string{"version"}, value: 1, keep: true}}, events: []hooked{
 				{"beforeShellExecution", before}, {"beforeMCPExecution", before}, {"preToolUse", before}, {"beforeReadFile", before},
-				{"afterShellExecution", told}, {"postToolUse", told}, {"sessionStart", told}, {"beforeSubmitPrompt", told}, {"stop", told},
+				{"afterShellExecution", heard}, {"postToolUse", heard}, {"sessionStart", heard}, {"beforeSubmitPrompt", heard}, {"stop", heard},
 			}}
 			path := h.home("", ".cursor", "hooks.json")
 			switch s {
@@ -133,8 +133,9 @@ func cline() client {
 		lacks: []Scope{Managed}, why: map[Scope]string{Managed: "it reads none; install it for the user"},
 		places: func(h Host, s Scope) []place {
 			script := fmt.Appendf(nil, `#!/bin/sh
-# gatehouse: every command is judged before it runs. Only the output counts, so that a gate without one is a refusal.
-out=$(timeout -s KILL 5 %s) || test -n "$out" || out='{"cancel":true,"errorMessage":"%s"}'
+# gatehouse: every command is judged before it runs. Only the output counts, so that what is no answer becomes a refusal.
+out=$(timeout -s KILL 5 %s)
+case $?$out in 0|0{*}|2{*}) ;; *) out='{"cancel":true,"errorMessage":"%s"}';; esac
 printf '%%s\n' "$out"
 `, h.told(s, "cline"), noAnswer)
 			path := h.home("", ".cline", "hooks/PreToolUse.sh")

@@ -2,7 +2,6 @@ package wiring
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"slices"
 
 	"github.com/tailscale/hujson"
@@ -189,12 +188,20 @@ func isOurs(handler any) bool {
 		if isHook(line) {
 			return true
 		}
-		args, _ := m["args"].([]any)
-		if filepath.Base(line) == "gate" && len(args) >= 2 && args[0] == "hook" {
+		if args, ok := m["args"].([]any); ok && gateIn(append([]string{line}, texts(args)...)) >= 0 {
 			return true
 		}
 	}
 	return false
+}
+
+// texts are the texts of a list; what is none is empty.
+func texts(list []any) []string {
+	all := make([]string, len(list))
+	for i, v := range list {
+		all[i], _ = v.(string)
+	}
+	return all
 }
 
 // asks reports whether the file has a handler of ours for the event that is judged before a call.

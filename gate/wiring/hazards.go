@@ -198,15 +198,16 @@ func unmeasured(_ Host, s *survey) {
 }
 
 func opencodeHazards(h Host, s *survey) {
-	for _, name := range []string{"OPENCODE_PURE", "OPENCODE_DISABLE_DEFAULT_PLUGINS"} {
-		if name == "OPENCODE_PURE" && h.env(name) != "" {
-			s.off([]Scope{User, Project}, "unset it", "$%s is set, with which no plugin is loaded", name)
-		}
+	if h.env("OPENCODE_PURE") != "" {
+		s.off([]Scope{User, Project, Managed}, "unset it", "$OPENCODE_PURE is set, with which no plugin is loaded")
+	}
+	if moved := h.env("OPENCODE_TEST_MANAGED_CONFIG_DIR"); moved != "" {
+		s.off([]Scope{Managed}, "unset it", "$OPENCODE_TEST_MANAGED_CONFIG_DIR moves the administrator's settings to %q", moved)
 	}
 	if h.env("OPENCODE_DISABLE_PROJECT_CONFIG") != "" {
 		s.off([]Scope{Project}, "unset it", "$OPENCODE_DISABLE_PROJECT_CONFIG is set, with which plugins of a project are not loaded")
 	}
-	if s.asks(User) || s.asks(Project) {
+	if s.asks(User) || s.asks(Project) || s.asks(Managed) {
 		s.note("a person who starts it with --pure starts it without the plugin; shell text in custom commands (!`…`) comes to no plugin")
 	}
 }

@@ -12,18 +12,29 @@ import (
 // Two clients have no hooks that are programs: a plugin inside the client starts the gate. It ships with the default
 // gate; what differs from host to host stands beside it, so that the plugin's own bytes are those that were reviewed.
 
-// opencode is opencode, which loads every file of a directory, and goes on without a word where one cannot be loaded.
+// opencode is opencode, which loads every file of a directory, and goes on without a word where one cannot be loaded. An
+// administrator's settings name the plugin by its path; they are read last, and add to the lists of the others.
 func opencode() client {
 	return client{
 		name: "opencode", programs: []string{"opencode"}, signs: []string{".config/opencode"},
-		lacks: []Scope{Managed}, why: map[Scope]string{Managed: "it reads none; install it for the user"},
 		places: func(h Host, s Scope) []place {
 			dir := filepath.Join(h.Home, ".config/opencode")
 			if base := h.env("XDG_CONFIG_HOME"); filepath.IsAbs(base) {
 				dir = filepath.Join(base, "opencode")
 			}
-			if s == Project {
+			switch s {
+			case Project:
 				dir = filepath.Join(h.Project, ".opencode")
+			case Managed:
+				dir = h.system("/etc/opencode")
+			}
+			if s == Managed { // not where the client would look for plugins by itself, so that it loads this one once
+				plugin := filepath.Join(dir, "gatehouse/gatehouse.js")
+				return []place{
+					h.place(s, filepath.Join(dir, "gatehouse/gatehouse.json"), ownJSON(h.pluginSettings(s), nil)),
+					h.place(s, plugin, h.shipped("plugin/opencode/gatehouse.js", true)),
+					h.place(s, filepath.Join(dir, "opencode.json"), listed("file://"+plugin, "plugin")),
+				}
 			}
 			return []place{
 				h.place(s, filepath.Join(dir, "plugins/gatehouse.json"), ownJSON(h.pluginSettings(s), nil)),
@@ -31,6 +42,46 @@ func opencode() client {
 			}
 		},
 		hazards: opencodeHazards,
+	}
+}
+
+// listed is a JSON file with a text in a list.
+func listed(entry string, path ...string) place {
+	return place{
+		put: func(old []byte) ([]byte, error) {
+			t, err := parseText(old, comments)
+			if err != nil {
+				return nil, err
+			}
+			if old != nil && holds(t.list(path...), entry) {
+				return old, nil
+			}
+			if err := t.add(entry, path...); err != nil {
+				return nil, err
+			}
+			return t.src, nil
+		},
+		cut: func(old []byte) ([]byte, error) {
+			t, err := parseText(old, comments)
+			if err != nil {
+				return nil, err
+			}
+			was := t.src
+			if err := t.dropText(entry, path...); err != nil {
+				return nil, err
+			}
+			switch {
+			case bytes.Equal(was, t.src):
+				return old, nil
+			case onlyBraces(t.src):
+				return nil, nil
+			}
+			return t.src, nil
+		},
+		asks: func(src []byte) bool {
+			t, err := parseText(src, comments)
+			return err == nil && holds(t.list(path...), entry)
+		},
 	}
 }
 

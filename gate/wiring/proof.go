@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -86,7 +87,7 @@ func (h Host) configured(client string, p place, data []byte) []string {
 			}
 		}
 		return nil
-	case client == "opencode" && !strings.HasSuffix(p.path, ".json"):
+	case client == "opencode" && filepath.Base(p.path) != "gatehouse.json":
 		return nil
 	case client == "opencode":
 		gate, flags := settingsOf(data)
@@ -122,12 +123,7 @@ func firstHook(v any) []string {
 				line, _ = v["bash"].(string)
 			}
 			if args, ok := v["args"].([]any); ok {
-				argv := []string{line}
-				for _, a := range args {
-					s, _ := a.(string)
-					argv = append(argv, s)
-				}
-				return argv
+				return append([]string{line}, texts(args)...)
 			}
 			return shell(line)
 		}

@@ -74,10 +74,16 @@ func (h Host) Status(name string, hooks []CodexHook) (Report, error) {
 		s.gate(scope, places)
 	}
 	c.hazards(h, s)
+	var asking []string
 	for _, scope := range []Scope{Managed, User, Project} {
 		if s.asks(scope) && !s.isOff(scope) {
 			s.report.InForce = true
+			asking = append(asking, string(scope))
 		}
+	}
+	if len(asking) > 1 {
+		s.add(Finding{Weight: Note, Way: "gate hook remove " + c.name + " --" + asking[len(asking)-1],
+			Text: "it is asked by settings of scope " + strings.Join(asking, " and ") + ": each call is judged, and counted by the rules, once for each"})
 	}
 	if !s.report.InForce && !slices.ContainsFunc(s.report.Findings, func(f Finding) bool { return f.Weight == Off }) {
 		s.add(Finding{Weight: Off, Text: "nothing in its settings asks the gate before a command", Way: "gate hook install " + c.name})
@@ -230,6 +236,9 @@ func (s *survey) gate(scope Scope, places []place) {
 
 // gateOf is the program called gate on a command line, or on the one that a script of ours has.
 func gateOf(argv []string, path string) string {
+	if i := gateIn(argv); i >= 0 {
+		return argv[i]
+	}
 	if len(argv) != 1 && argv[0] != "/bin/sh" {
 		return argv[0]
 	}

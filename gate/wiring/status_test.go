@@ -120,8 +120,13 @@ func TestStatusFindsWhatSwitchesAHookOff(t *testing.T) {
 
 		"Cursor, without failClosed": {client: "cursor", change: replace(".cursor/hooks.json", `"failClosed": true,`, ``), weight: Weak, want: "no failClosed", inForce: true},
 
-		"opencode, as installed":         {client: "opencode", weight: Note, want: "--pure", inForce: true},
-		"opencode, pure":                 {client: "opencode", change: env("OPENCODE_PURE", "1"), weight: Off, want: "$OPENCODE_PURE"},
+		"opencode, as installed":      {client: "opencode", weight: Note, want: "--pure", inForce: true},
+		"opencode, pure":              {client: "opencode", change: env("OPENCODE_PURE", "1"), weight: Off, want: "$OPENCODE_PURE"},
+		"opencode, managed":           {client: "opencode", scope: Managed, weight: Note, want: "--pure", inForce: true},
+		"opencode, managed and pure":  {client: "opencode", scope: Managed, change: env("OPENCODE_PURE", "1"), weight: Off, want: "$OPENCODE_PURE"},
+		"opencode, managed and moved": {client: "opencode", scope: Managed, change: env("OPENCODE_TEST_MANAGED_CONFIG_DIR", "/tmp/x"), weight: Off, want: "moves the administrator's settings"},
+		"opencode, by two scopes": {client: "opencode", scope: Managed, change: func(t *testing.T, h *Host) { install(t, *h, "opencode", User) },
+			weight: Note, want: "managed and user", inForce: true},
 		"opencode, another plugin":       {client: "opencode", change: replace(".config/opencode/plugins/gatehouse.js", "//", "syntax error //"), weight: Off, want: "the client does not ask"},
 		"opencode, the plugin is gone":   {client: "opencode", change: func(t *testing.T, h *Host) { _ = os.Remove(h.Home + "/.config/opencode/plugins/gatehouse.js") }, weight: Off, want: "nothing in its settings"},
 		"opencode, the gate's path gone": {client: "opencode", change: func(t *testing.T, h *Host) { _ = os.Remove(h.Home + "/.config/opencode/plugins/gatehouse.json") }, weight: Off, want: "nothing in its settings"},

@@ -21,7 +21,9 @@ const [kind, file, gate] = process.argv.slice(2);
 const module = await import(pathToFileURL(file));
 let result;
 if (kind === "opencode") {
-  const hooks = await module.Gatehouse({ directory: "/srv/app" });
+  const known = { s: "", child: "s", grandchild: "child" };
+  const client = { session: { get: async ({ path }) => ({ data: path.id in known ? { id: path.id, parentID: known[path.id] || undefined } : undefined }) } };
+  const hooks = await module.Gatehouse({ directory: "/srv/app", client });
   const output = { args: { command: "ls" } };
   try {
     await hooks["tool.execute.before"]({ tool: "bash", sessionID: "s", callID: "c" }, output);
@@ -30,6 +32,9 @@ if (kind === "opencode") {
   const after = { title: "", output: "x", metadata: {} };
   await hooks["tool.execute.after"]({ tool: "bash", sessionID: "s", callID: "c" }, after);
   result.after = after.output;
+  for (const id of process.argv.slice(5)) {
+    await hooks["chat.message"]({ sessionID: id, agent: "general" }, { message: {}, parts: [{ type: "file", url: "x" }, { type: "text", text: "T", id: "p" }] });
+  }
 } else {
   const handlers = {};
   module.default.register({ pluginConfig: gate ? { gate } : {}, registrationMode: "full", on(name, f) { handlers[name] = f; }, logger: { warn() {} } });
@@ -44,6 +49,12 @@ console.log(JSON.stringify(result));
 
 // play runs a plugin with a script in the place of the gate, "" for none at all.
 func play(t *testing.T, kind, script string, env ...string) (result map[string]any, dir string) {
+	t.Helper()
+	return playIn(t, kind, script, nil, env...)
+}
+
+// playIn is play with messages in sessions of opencode after the call.
+func playIn(t *testing.T, kind, script string, sessions []string, env ...string) (result map[string]any, dir string) {
 	t.Helper()
 	node, err := exec.LookPath("node")
 	if err != nil {
@@ -68,7 +79,7 @@ func play(t *testing.T, kind, script string, env ...string) (result map[string]a
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command(node, filepath.Join(dir, "driver.mjs"), kind, filepath.Join(dir, file), gate)
+	cmd := exec.Command(node, append([]string{filepath.Join(dir, "driver.mjs"), kind, filepath.Join(dir, file), gate}, sessions...)...)
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, env...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
@@ -143,6 +154,31 @@ func TestPluginsSendWhatTheGateReads(t *testing.T) {
 		text, _ := json.Marshal(sorted)
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%s: got %s", kind, text)
+		}
+	}
+}
+
+// What is said in a session that an agent has opened is no word of a person, and its calls are part of the person's session.
+func TestThePluginOfOpencodeSaysWhoseSessionItIs(t *testing.T) {
+	for session, parent := range map[string]any{"s": nil, "child": "s", "grandchild": "s", "of another time": "of another time"} {
+		_, dir := playIn(t, "opencode", "exit 0", []string{session})
+		data, err := os.ReadFile(filepath.Join(dir, "seen"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got map[string]any
+		if err := json.Unmarshal(data, &got); err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]any{
+			"hook_event_name": "chat.message", "directory": "/srv/app", "hookInput": map[string]any{"sessionID": session},
+			"hookOutput": map[string]any{"parts": []any{map[string]any{"type": "text", "text": "T"}}},
+		}
+		if parent != nil {
+			want["parent"] = parent
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", session, diff)
 		}
 	}
 }

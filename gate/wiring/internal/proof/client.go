@@ -14,8 +14,11 @@ type client struct {
 	env    func(url string) []string
 	// prepare writes what the client needs in its home, before the gate is installed.
 	prepare func(home, work, url string) error
-	// Where the gate fails, a client that can be made to refuse does.
-	open map[string]bool // cases in which it runs the command all the same
+	open    []string    // cases in which it runs the command all the same: it cannot be made to refuse
+	lacks   []string    // cases that it has no place for
+	offs    []switchOff // what would switch a user's hook off, tried against the administrator's file
+	// sentBack is set if the client lets a hook send the agent back at the end of its turn.
+	sentBack bool
 }
 
 func clients(dir string) []client {
@@ -30,7 +33,7 @@ func clients(dir string) []client {
 			env: func(url string) []string {
 				return []string{"ANTHROPIC_API_KEY=dummy", "ANTHROPIC_BASE_URL=" + url, "DISABLE_AUTOUPDATER=1"}
 			},
-			open: map[string]bool{"garbage": true},
+			offs: claudeOffs(), sentBack: true,
 		},
 		{
 			name: "codex", argv: []string{append(codex, "codex")[0]}, prompt: []string{"exec", "--skip-git-repo-check", "run it"},
@@ -51,15 +54,18 @@ request_max_retries = 1
 stream_max_retries = 1
 `)
 			},
-			open: map[string]bool{"garbage": true},
+			offs: codexOffs(), sentBack: true,
 		},
 		{
 			name: "gemini", argv: []string{"/usr/bin/env", "node", native("gemini/node_modules/@google/gemini-cli/bundle/gemini.js")},
-			prompt: []string{"-p", "run it", "--yolo", "--skip-trust"},
+			prompt: []string{"-p", "run it", "--yolo"},
 			env: func(url string) []string {
 				return []string{"GEMINI_API_KEY=dummy", "GOOGLE_GEMINI_BASE_URL=" + url}
 			},
-			prepare: func(home, _, _ string) error {
+			prepare: func(home, work, _ string) error {
+				if err := putJSON(home+"/.gemini/trustedFolders.json", object{work: "TRUST_FOLDER"}); err != nil {
+					return err
+				}
 				return put(home+"/.gemini/settings.json", `{
   // settings of a person
   "security": {"auth": {"selectedType": "gemini-api-key"}},
@@ -68,7 +74,7 @@ stream_max_retries = 1
 }
 `)
 			},
-			open: map[string]bool{"garbage": true},
+			offs: geminiOffs(), sentBack: true,
 		},
 		{
 			name: "copilot", argv: []string{first(native("copilot/node_modules/@github/copilot-linux-*/copilot"))},
@@ -77,7 +83,7 @@ stream_max_retries = 1
 				return []string{"COPILOT_OFFLINE=true", "COPILOT_PROVIDER_BASE_URL=" + url + "/v1", "COPILOT_PROVIDER_API_KEY=dummy", "COPILOT_MODEL=gpt-5.4",
 					"COPILOT_AUTO_UPDATE=false"}
 			},
-			open: map[string]bool{"garbage": true},
+			offs: copilotOffs(), sentBack: true,
 		},
 		{
 			name: "opencode", argv: []string{native("opencode/node_modules/opencode-linux-x64/bin/opencode")}, prompt: []string{"run", "run it"},
@@ -98,6 +104,7 @@ stream_max_retries = 1
 						"models":  object{"scripted": object{"name": "scripted", "tool_call": true, "limit": object{"context": 100000, "output": 4096}}}}},
 				})
 			},
+			offs: opencodeOffs(),
 		},
 		{
 			name: "openclaw", argv: []string{node, native("openclaw/node_modules/openclaw/openclaw.mjs")},
@@ -112,6 +119,7 @@ stream_max_retries = 1
 							"contextWindow": 100000, "maxTokens": 4096}}}}},
 				})
 			},
+			lacks: []string{"managed-allowed", "managed-denied", "turn-end"},
 		},
 	}
 }

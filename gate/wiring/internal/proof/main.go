@@ -22,6 +22,9 @@ import (
 )
 
 func main() {
+	if code, done := private(); done {
+		os.Exit(code)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var (
@@ -50,11 +53,13 @@ type outcome struct {
 	Client string `json:"client"`
 	Case   string `json:"case"`
 	Ran    bool   `json:"ran"`
-	Want   string `json:"want"` // ran, not, or either
+	Want   string `json:"want"` // ran or not
 	Good   bool   `json:"good"`
 	Millis int64  `json:"ms"`
 	Saw    string `json:"model_saw,omitempty"` // what the model was told of the call
-	Error  string `json:"error,omitempty"`
+	// Skipped says why the case could not be tried here.
+	Skipped string `json:"skipped,omitempty"`
+	Error   string `json:"error,omitempty"`
 }
 
 func run(ctx context.Context, dir, gate string, only, cases []string, keep string, asObj bool) (code int, err error) {
@@ -80,13 +85,27 @@ func run(ctx context.Context, dir, gate string, only, cases []string, keep strin
 	if base, err = filepath.EvalSymlinks(base); err != nil {
 		return 2, err
 	}
+	show := func(o outcome) error {
+		switch {
+		case o.Skipped != "":
+			code = 2
+		case !o.Good:
+			code = max(code, 1)
+		}
+		if !asObj {
+			fmt.Println(line(o))
+			return nil
+		}
+		return json.NewEncoder(os.Stdout).Encode(o)
+	}
 	for _, c := range clients(dir) {
 		if len(only) > 0 && !slices.Contains(only, c.name) {
 			continue
 		}
 		if _, err := os.Stat(c.argv[0]); err != nil {
-			fmt.Fprintf(os.Stderr, "%s is not installed: %v\n", c.name, err)
-			code = 2
+			if err := show(outcome{Client: c.name, Case: "all", Skipped: "it is not installed: " + err.Error()}); err != nil {
+				return 2, err
+			}
 			continue
 		}
 		for _, k := range allCases(c) {
@@ -94,32 +113,29 @@ func run(ctx context.Context, dir, gate string, only, cases []string, keep strin
 				continue
 			}
 			o := prove(ctx, c, k, gate, filepath.Join(base, c.name+"-"+k.name))
-			if !o.Good {
-				code = max(code, 1)
+			if ctx.Err() != nil {
+				return 2, ctx.Err()
 			}
-			if asObj {
-				data, err := json.Marshal(o)
-				if err != nil {
-					return 2, err
-				}
-				fmt.Println(string(data))
-				continue
+			if err := show(o); err != nil {
+				return 2, err
 			}
-			fmt.Println(line(o))
 		}
 	}
-	return code, ctx.Err()
+	return code, nil
 }
 
 func line(o outcome) string {
 	word, ran := "ok   ", "did not run"
+	if o.Skipped != "" {
+		return fmt.Sprintf("skip   %-12s %-20s %s", o.Client, o.Case, o.Skipped)
+	}
 	if !o.Good {
 		word = "WRONG"
 	}
 	if o.Ran {
 		ran = "ran"
 	}
-	text := fmt.Sprintf("%s  %-12s %-12s %-12s %6d ms  %s", word, o.Client, o.Case, ran, o.Millis, short(o.Saw))
+	text := fmt.Sprintf("%s  %-12s %-20s %-12s %6d ms  %s", word, o.Client, o.Case, ran, o.Millis, short(o.Saw))
 	if o.Error != "" {
 		text += "  " + o.Error
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,10 +17,12 @@ import (
 // as the clients need: Anthropic's messages, OpenAI's responses and chat completions, and Gemini's.
 type model struct {
 	command string
+	child   bool // a subagent is to run it, where one is offered
 	url     string
 
-	mu  sync.Mutex
-	saw string // what it was told of the call
+	mu   sync.Mutex
+	saw  string // what it was told of the call
+	owed int    // how often one request said what a turn still owes
 }
 
 // object is JSON of others.
@@ -58,8 +61,22 @@ func (m *model) hear(v any) {
 	m.saw = text
 }
 
+// count looks for what the gate says to an agent that wants to end its turn and may not.
+func (m *model) count(body []byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.owed = max(m.owed, bytes.Count(body, []byte("Before this turn ends:")))
+}
+
+func (m *model) reminders() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.owed
+}
+
 func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(io.LimitReader(r.Body, 32<<20))
+	m.count(body)
 	var req object
 	_ = json.Unmarshal(body, &req) // what is none gets the answer for a path that is not known
 	path := r.URL.Path
@@ -121,6 +138,9 @@ type offered struct {
 
 // shell finds the shell among the tools of a request, and the arguments that run the command in it.
 func (m *model) shell(tools []offered) (string, object, bool) {
+	if m.child && slices.ContainsFunc(tools, func(t offered) bool { return t.name == "task" }) {
+		return "task", object{"description": "proof", "prompt": "run it", "subagent_type": "general"}, true
+	}
 	for _, name := range shellTools() {
 		i := slices.IndexFunc(tools, func(t offered) bool { return t.name == name })
 		if i < 0 {

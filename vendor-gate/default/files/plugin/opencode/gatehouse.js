@@ -15,6 +15,7 @@ import { fileURLToPath } from "node:url";
 
 const limit = 5000; // milliseconds; the gate answers within two seconds
 const largest = 8 << 20;
+const own = "[gatehouse] "; // begins what the plugin says in a session
 
 // settings reads gatehouse.json. An error in it is kept, to refuse with.
 function settings(file) {
@@ -74,49 +75,88 @@ function ask(s, event) {
   return said;
 }
 
+// within is what a promise comes to, undefined if it fails or is not there in time.
+async function within(ms, promise) {
+  let timer;
+  const late = new Promise((resolve) => { timer = setTimeout(resolve, ms); });
+  try {
+    return await Promise.race([promise, late]);
+  } catch {
+    return undefined;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+// words are the texts of a message, as far as the gate needs them to know whose they are.
+function words(output) {
+  const parts = output && Array.isArray(output.parts) ? output.parts : [];
+  return parts.filter((p) => p && p.type === "text" && typeof p.text === "string").map((p) => ({ type: "text", text: p.text.slice(0, 1 << 16) }));
+}
+
 export const Gatehouse = async (ctx) => {
   const file = fileURLToPath(import.meta.url);
   const s = settings(file);
   report(file, s.live);
   const directory = ctx && ctx.directory;
-  const parents = new Map(); // of sessions that an agent has opened
-  const reminded = new Map(); // how often a session was told to go on
-  const event = (name, hookInput, hookOutput) => ({
-    hook_event_name: name, hookInput, hookOutput, directory, parent: parents.get(hookInput && hookInput.sessionID),
+  const parents = new Map(); // of each session that is known: the one that opened it, "" where a person did
+  const reminded = new Map(); // how often a session was told to go on since a person last spoke
+
+  // parentOf is the session that opened another one. Where opencode does not say, a session counts as its own parent, so
+  // that what is said in it is no word of a person.
+  const parentOf = async (id) => {
+    if (!parents.has(id)) {
+      const r = ctx && ctx.client ? await within(2000, ctx.client.session.get({ path: { id } })) : undefined;
+      if (!r || !r.data || r.data.id !== id) return id;
+      parents.set(id, r.data.parentID || "");
+    }
+    return parents.get(id);
+  };
+
+  // top is the session in which a person speaks with the agent whose agent opened this one, "" for that session itself.
+  const top = async (id) => {
+    let found = "";
+    for (let depth = 0; id && depth < 16; depth++) {
+      const parent = await parentOf(id);
+      if (parent === id) return id;
+      if (parent === "") return found;
+      found = id = parent;
+    }
+    return found;
+  };
+
+  const event = async (name, hookInput, hookOutput) => ({
+    hook_event_name: name, hookInput, hookOutput, directory, parent: (await top(hookInput.sessionID)) || undefined,
   });
+
   return {
     "tool.execute.before": async (input, output) => {
-      const { refused, rewrite } = ask(s, event("tool.execute.before", { ...input, args: undefined }, { args: output.args }));
+      const { refused, rewrite } = ask(s, await event("tool.execute.before", { ...input, args: undefined }, { args: output.args }));
       if (refused) throw new Error(refused);
       if (rewrite && typeof rewrite === "object") Object.assign(output.args, rewrite); // in place: a new object is not looked at
     },
     "tool.execute.after": async (input, output) => {
-      const { refused, note } = ask(s, event("tool.execute.after", input, { title: output.title, output: output.output, metadata: output.metadata }));
+      const { refused, note } = ask(s, await event("tool.execute.after", input, { title: output.title, output: output.output, metadata: output.metadata }));
       const word = refused ? "this call could not be recorded: " + refused : note;
       if (word && typeof output.output === "string") output.output += "\n\n[gatehouse] " + word;
     },
-    "chat.message": async (input) => {
-      if (parents.has(input.sessionID)) return; // an agent speaks there, no person
-      if (reminded.get(input.sessionID) < 0) { // these are our own words
-        reminded.set(input.sessionID, -reminded.get(input.sessionID));
-        return;
-      }
-      reminded.delete(input.sessionID);
-      ask(s, event("chat.message", { sessionID: input.sessionID }, {}));
+    "chat.message": async (input, output) => {
+      const parts = words(output);
+      if (!parts.some((p) => p.text.startsWith(own))) reminded.delete(input.sessionID);
+      ask(s, await event("chat.message", { sessionID: input.sessionID }, { parts }));
     },
     event: async ({ event: e }) => {
-      const info = e.properties && e.properties.info;
+      const { info, sessionID: id } = e.properties || {};
       if (e.type === "session.created" && info) {
-        if (info.parentID) parents.set(info.id, info.parentID);
-        else ask(s, event("session.created", { sessionID: info.id }, {}));
+        parents.set(info.id, info.parentID || "");
+        if (!info.parentID) ask(s, await event("session.created", { sessionID: info.id }, {}));
       }
-      const id = e.properties && e.properties.sessionID;
-      if (e.type !== "session.idle" || !id || parents.has(id)) return;
-      const { refused } = ask(s, event("session.idle", { sessionID: id }, {}));
-      const times = Math.abs(reminded.get(id) || 0) + 1;
+      if (e.type !== "session.idle" || !id || await top(id)) return;
+      const { refused } = ask(s, await event("session.idle", { sessionID: id }, {}));
+      const times = (reminded.get(id) || 0) + 1;
       if (!refused || times > 3 || !ctx.client) return;
-      reminded.set(id, -times);
-      ctx.client.session.prompt({ path: { id }, body: { parts: [{ type: "text", text: "[gatehouse] " + refused }] } }).catch(() => {});
+      reminded.set(id, times);
+      ctx.client.session.prompt({ path: { id }, body: { parts: [{ type: "text", text: own + refused }] } }).catch(() => {});
     },
   };
 };
