@@ -27,7 +27,12 @@ type Host struct {
 	Index        string
 	Credentials  []Credential
 	Network      bool // a receiver of notices is reached over the network
-	Gates        []HostGate
+	Peers        bool // other hosts, or an address outside, are told of each pass
+	// PeerCredentials are the secrets for that, and PeerPaths the directories that other hosts share with this one.
+	PeerCredentials []Credential
+	PeerPaths       []string
+	Gates           []HostGate
+	Groups          []string // of the gates' users, names or decimal gids: they may read accepted copies
 }
 
 // A Credential is a secret that systemd reads and hands to the services that send.
@@ -72,7 +77,11 @@ func (h Host) AskUsers() bool {
 //   - gatehouse-flags: path and service, which asks the programs that the accepted gates allow for their flags. It runs
 //     what those gates name, so it is nobody: a user of its own, made for the run, without network and capabilities;
 //   - gatehouse-notify: path and service, where a receiver of notices is reached over the network;
+//   - gatehouse-peers: path, timer and service, where other hosts or an address outside are told of each pass: it also
+//     looks how other hosts stand;
 //   - gatehouse-serve.service, instead of the timer, where somebody enables it;
+//   - gatehouse-call: socket and service, which takes the calls of catalogued tools as a user of its own; gatehouse-tool:
+//     the socket by which it has each tool run, and the template of that run, as another user;
 //   - gatehouse-failure@UNIT.service says that a run of one of these failed.
 //
 // The passes read what agents wrote, with the right to read everything; so they have no network. What has the network
@@ -106,16 +115,22 @@ func Units(h Host) ([]File, error) {
 			Units: units, Enable: len(units) > 0, Start: len(units) > 0})
 	}
 	for _, name := range []string{"gatehouse-reconcile.timer", "gatehouse-reconcile.path", "gatehouse-reconcile-soon.path",
-		"gatehouse-flags.path"} {
+		"gatehouse-flags.path", "gatehouse-call.socket", "gatehouse-tool.socket"} {
 		add(name, name, data, name)
 	}
 	for _, name := range []string{"gatehouse-reconcile.service", "gatehouse-reconcile-changed.service",
-		"gatehouse-reconcile-soon.service", "gatehouse-flags.service", "gatehouse-serve.service", "gatehouse-failure@.service", "gatehouse-publish@.service"} {
+		"gatehouse-reconcile-soon.service", "gatehouse-flags.service", "gatehouse-call.service", "gatehouse-tool@.service",
+		"gatehouse-serve.service", "gatehouse-failure@.service", "gatehouse-publish@.service"} {
 		add(name, name, data)
 	}
 	if h.Network {
 		add("gatehouse-notify.path", "gatehouse-notify.path", data, "gatehouse-notify.path")
 		add("gatehouse-notify.service", "gatehouse-notify.service", data)
+	}
+	if h.Peers {
+		add("gatehouse-peers.path", "gatehouse-peers.path", data, "gatehouse-peers.path")
+		add("gatehouse-peers.timer", "gatehouse-peers.timer", data, "gatehouse-peers.timer")
+		add("gatehouse-peers.service", "gatehouse-peers.service", data)
 	}
 	var timers []string
 	for _, gate := range h.Gates {
@@ -150,7 +165,7 @@ var unitSources embed.FS
 
 func unitTemplates() (*template.Template, error) {
 	return template.New("units").Funcs(template.FuncMap{
-		"dir": filepath.Dir, "join": filepath.Join, "raw": rawWord, "exec": execWord, "paths": pathWords, "pathlist": optionalPaths,
+		"dir": filepath.Dir, "join": filepath.Join, "raw": rawWord, "exec": execWord, "paths": pathWords, "words": plainWords, "pathlist": optionalPaths,
 	}).ParseFS(unitSources, "units/*")
 }
 
@@ -181,6 +196,8 @@ func quotedWord(s string) string {
 // execWord is for command lines, where variables are expanded as well.
 func execWord(s string) string { return strings.ReplaceAll(quotedWord(s), "$", "$$") }
 
+func plainWords(words []string) string { return strings.Join(words, " ") }
+
 func pathWords(paths ...string) string {
 	words := make([]string, len(paths))
 	for i, p := range paths {
@@ -205,9 +222,10 @@ func below(dir string, places []string) bool {
 
 func (h Host) places() []string {
 	places := []string{h.Warden, h.Gate, h.Config, h.State, h.Repository, h.Index}
-	for _, c := range h.Credentials {
+	for _, c := range slices.Concat(h.Credentials, h.PeerCredentials) {
 		places = append(places, c.Path)
 	}
+	places = append(places, h.PeerPaths...)
 	for _, g := range h.Gates {
 		places = append(append(places, g.Export), g.Live...)
 	}
@@ -234,9 +252,14 @@ func (h Host) check() error {
 	if len(h.Gates) == 0 {
 		bad("there is no gate to install units for")
 	}
-	for _, c := range h.Credentials {
+	for _, c := range slices.Concat(h.Credentials, h.PeerCredentials) {
 		if !credential.MatchString(c.Name) {
 			bad("credential %q cannot stand in a unit file: rename it to letters, digits and . _ -", c.Name)
+		}
+	}
+	for _, group := range h.Groups {
+		if !userInUnit.MatchString(group) {
+			bad("group %q cannot stand in a unit file: give the gid instead", group)
 		}
 	}
 	for _, g := range h.Gates {

@@ -20,6 +20,9 @@ func exampleHost() Host {
 		State: "/var/lib/gatehouse", Repository: "/srv/gate", Index: "/etc/gatehouse/gates.json",
 		Credentials: []Credential{{"slack-token", "/etc/gatehouse/credentials/slack-token"}},
 		Network:     true,
+		Peers:       true, PeerPaths: []string{"/srv/exchange"},
+		PeerCredentials: []Credential{{"nats-seed", "/etc/gatehouse/credentials/nats-seed"}},
+		Groups:          []string{"1000", "1001"},
 		Gates: []HostGate{
 			{Name: "claude", User: "daemon", Export: "/var/lib/gatehouse-export/claude",
 				Live: []string{"/home/agent/.config/gatehouse", "/home/agent/hook.js"}, AskUser: true},
@@ -54,7 +57,7 @@ func unitTree(t *testing.T, h Host) (dir string, units []string) {
 // strangeHost has every place where a unit file needs quotes.
 func strangeHost() Host {
 	h := exampleHost()
-	h.Network, h.Credentials = false, nil
+	h.Network, h.Credentials, h.Peers = false, nil, false
 	h.Schedule = "*/5 1 1 * mon"
 	h.Config = `/etc/gate house/war"den's $HOME 100%.yaml`
 	h.State, h.Repository, h.Index = "/var/lib/gate house", "/tmp/back\\slash; x", "/etc/gate house/gates.json"
@@ -96,7 +99,7 @@ func regexpLines(out []byte, parts ...string) (lines []string) {
 
 func TestEveryServiceIsExposedByTwoAtMost(t *testing.T) {
 	alone := exampleHost()
-	alone.Network, alone.Credentials = false, nil
+	alone.Network, alone.Credentials, alone.Peers = false, nil, false
 	for _, h := range []Host{exampleHost(), alone, strangeHost()} {
 		dir, units := unitTree(t, h)
 		for _, unit := range units {
@@ -126,11 +129,16 @@ func TestUnitsOfAHost(t *testing.T) {
 		got = append(got, strings.Join(append([]string{name}, f.Units...), " "))
 	}
 	want := []string{
+		"gatehouse-call.service",
+		"gatehouse-call.socket gatehouse-call.socket",
 		"gatehouse-failure@.service",
 		"gatehouse-flags.path gatehouse-flags.path",
 		"gatehouse-flags.service",
 		"gatehouse-notify.path gatehouse-notify.path",
 		"gatehouse-notify.service",
+		"gatehouse-peers.path gatehouse-peers.path",
+		"gatehouse-peers.service",
+		"gatehouse-peers.timer gatehouse-peers.timer",
 		"gatehouse-publish@.service",
 		"gatehouse-publish@.timer gatehouse-publish@claude.timer gatehouse-publish@codex-2.timer",
 		"gatehouse-publish@claude.service.d/gate.conf",
@@ -142,6 +150,8 @@ func TestUnitsOfAHost(t *testing.T) {
 		"gatehouse-reconcile.service",
 		"gatehouse-reconcile.timer gatehouse-reconcile.timer",
 		"gatehouse-serve.service",
+		"gatehouse-tool.socket gatehouse-tool.socket",
+		"gatehouse-tool@.service",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -168,6 +178,16 @@ func TestWhatUnitsSay(t *testing.T) {
 		"what runs other programs is nobody, and root's part of it has no capability": {exampleHost(), "gatehouse-flags.service",
 			[]string{"DynamicUser=yes\n", "CapabilityBoundingSet=\n", "PrivateNetwork=yes", "flags --harvest-to %t/gatehouse-flags\nExecStart=!/usr/bin/true",
 				"ReadWritePaths=-/var/lib/gatehouse/flags -%t/gatehouse\n"}, []string{"LoadCredential", "AF_INET", "CAP_"}},
+		"who counts calls and who runs tools are two users, and neither has the network or a capability": {exampleHost(), "gatehouse-tool@.service",
+			[]string{"User=gatehouse-tools\n", "CapabilityBoundingSet=\n", "PrivateNetwork=yes", "NoNewPrivileges=yes"}, []string{"AF_INET", "CAP_"}},
+		"who counts calls reads accepted copies by group": {exampleHost(), "gatehouse-call.service",
+			[]string{"User=gatehouse\n", "SupplementaryGroups=1000 1001\n", "StateDirectoryMode=0700\n", "CapabilityBoundingSet=\n", "PrivateNetwork=yes"},
+			[]string{"AF_INET", "CAP_"}},
+		"what speaks to other hosts has the network, the credentials and no capability": {exampleHost(), "gatehouse-peers.service",
+			[]string{"CapabilityBoundingSet=\n", "LoadCredential=nats-seed:/etc/gatehouse/credentials/nats-seed\n", "LoadCredential=slack-token:", "AF_INET",
+				"ReadWritePaths=-/var/lib/gatehouse -/srv/exchange\n", "rm -f %t/gatehouse/beat\n"}, []string{"PrivateNetwork", "CAP_"}},
+		"what only sends notices does not know what signs for the host": {exampleHost(), "gatehouse-notify.service", nil, []string{"nats-seed"}},
+		"a pass leaves the word to another unit":                        {exampleHost(), "gatehouse-serve.service", []string{"GATEHOUSE_BEAT=later"}, []string{"nats-seed"}},
 		"a gate's publisher is its user and writes beside its files": {exampleHost(), "gatehouse-publish@claude.service.d/gate.conf",
 			[]string{"User=daemon\n", "ReadWritePaths=-/var/lib/gatehouse-export/claude -/home/agent/.config -/home/agent\n"}, nil},
 		"the directory of an export is watched": {exampleHost(), "gatehouse-reconcile.path",

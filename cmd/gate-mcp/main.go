@@ -26,6 +26,7 @@ import (
 
 	"gatehouse/config"
 	"gatehouse/gate/catalog"
+	"gatehouse/gate/catalog/caller"
 	"gatehouse/internal/cli"
 )
 
@@ -49,6 +50,19 @@ func Main(ctx context.Context, args []string, streams cli.Streams) int {
 		catalog.Stage(args[1], reexec())
 	}
 	return cli.Run(ctx, newRoot(streams, config.DefaultIndex), args, streams)
+}
+
+// opener finds who takes calls, anew for each request.
+func opener(streams cli.Streams, index, cwd string) func() (catalog.Runner, error) {
+	return func() (catalog.Runner, error) {
+		return caller.Open(caller.Options{
+			Index: index, UID: uint32(os.Getuid()), Home: streams.Getenv("HOME"), Cwd: cwd, Client: caller.MCP, Reexec: reexec(),
+			Getenv: func(name string) (string, bool) {
+				value := streams.Getenv(name)
+				return value, value != ""
+			},
+		})
+	}
 }
 
 type options struct {
@@ -101,7 +115,7 @@ func run(ctx context.Context, streams cli.Streams, index string, opts options) e
 	} else if !info.IsDir() {
 		return fmt.Errorf("--cwd %s is no directory", cwd)
 	}
-	s := newServer(opener{streams: streams, index: index, cwd: cwd}.open, opts.job, streams.Err)
+	s := newServer(opener(streams, index, cwd), opts.job, streams.Err)
 	s.announce(ctx)
 	switch {
 	case opts.listen != "":

@@ -31,10 +31,14 @@ func resultOf(r catalog.Result) *mcp.CallToolResult {
 func refusal(r catalog.Result) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s", r.Code, r.Error)
-	if r.Decision != "" {
+	switch {
+	case r.Decision == "":
+	case r.Counter == "boundary":
+		fmt.Fprintf(&b, "\nThis is a boundary; root sees the decision %s in the log of the service", r.Decision)
+	default:
 		fmt.Fprintf(&b, "\nThis is a boundary; a person sees the decision with: gate why %s", r.Decision)
 	}
-	if !r.Ran {
+	if !r.Ran && r.Code != catalog.CallLost {
 		b.WriteString("\nNothing ran.")
 	}
 	return b.String()

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gatehouse/gate/catalog"
+	"gatehouse/gate/catalog/caller"
 	"gatehouse/internal/cli"
 )
 
@@ -20,7 +21,9 @@ const maxCallInput = 1<<20 + 1
 type callOptions struct {
 	job   string
 	json  bool
-	stage bool
+	stage bool // for the gate itself
+	serve bool // for gatehouse-call.service
+	tool  bool // for gatehouse-tool@.service
 }
 
 func newCallCommand(g *globals) *cobra.Command {
@@ -38,17 +41,25 @@ in git. The policy in force can still refuse the call, and its log has it.
 Each call is one step of the job that --job names. A job has so many steps as the catalogue says, and the first failure ends
 it: every later call is refused. The counter never goes back; take a new name for a new job.
 
+On a host where warden install put the service, it takes the calls of the users whose gates root's index lists, counts them
+where nobody else can write, and runs the tools as a user of their own. Anywhere else this process does.
+
 Exit codes: 0 the tool ran and ended well; 1 the call was refused or the tool failed, and the job is over; 2 could not tell:
 nothing ran. Each failure has a code, printed before its text and in --json; docs/catalog.md lists them.`,
 		Example: `  echo '{"tool": "git_log", "args": {"count": "5"}}' | gate call --job review-17
   gate call --job review-17 --json '{"tool": "git_status", "args": {}}'`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if opts.stage {
-				if len(args) != 1 {
-					return errors.New("--stage is for the gate itself")
-				}
+			switch {
+			case opts.stage && len(args) == 1:
 				catalog.Stage(args[0], callReexec())
+				return nil // which it does not
+			case opts.stage:
+				return errors.New("--stage is for the gate itself")
+			case opts.serve:
+				return runCallService(cmd.Context(), g)
+			case opts.tool:
+				return runCallTool(g.streams.In)
 			}
 			return runCall(cmd.Context(), g, opts, args)
 		},
@@ -57,9 +68,16 @@ nothing ran. Each failure has a code, printed before its text and in --json; doc
 	set.StringVar(&opts.job, "job", "", "the `name` of the job that this is a step of ($GATEHOUSE_JOB)")
 	set.BoolVar(&opts.json, "json", false, "print the result as JSON")
 	set.BoolVar(&opts.stage, "stage", false, "run a tool for the gate itself")
-	set.MarkHidden("stage")
+	set.BoolVar(&opts.serve, "serve", false, "take the calls of all users that root's index lists, on the socket that systemd hands over")
+	set.BoolVar(&opts.tool, "tool", false, "run the tool of one call for the service at the other end of standard input")
+	for _, hidden := range []string{"stage", "serve", "tool"} {
+		set.MarkHidden(hidden)
+	}
 	return cmd
 }
+
+// boundary is the Counter of results of the service.
+const boundary = "boundary"
 
 // callReexec is how this program starts the stages of a call.
 func callReexec() []string { return []string{os.Args[0], "call", "--stage"} }
@@ -72,7 +90,11 @@ func runCall(ctx context.Context, g *globals, opts callOptions, args []string) e
 	if err != nil {
 		return err
 	}
-	runner, err := g.catalogue()
+	cwd, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	runner, err := caller.Open(g.caller(cwd))
 	if err != nil {
 		return err
 	}
@@ -118,13 +140,17 @@ func printCall(g *globals, r catalog.Result) error {
 	}
 	if r.Code != catalog.OK {
 		say("%s: %s", r.Code, strings.TrimRight(shown(r.Error), "\n"))
-		if r.Decision != "" && !r.Ran {
+		switch {
+		case r.Decision == "" || r.Ran:
+		case r.Counter == boundary:
+			say("this is a boundary; root sees the decision %s in the log of the service", r.Decision)
+		default:
 			say("this is a boundary; gate why %s shows the decision", r.Decision)
 		}
 	}
 	if r.Step > 0 {
 		what := "the counter belongs to this user and guards against accidents only"
-		if r.Counter == "boundary" {
+		if r.Counter == boundary {
 			what = "the counter belongs to another user"
 		}
 		over := ""

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gatehouse/gate/catalog"
+	"gatehouse/gate/catalog/caller"
 	"gatehouse/internal/cli"
 	"gatehouse/internal/durable"
 )
@@ -283,7 +284,7 @@ func runCatalogList(ctx context.Context, g *globals, opts catalogOptions) error 
 		}
 		c, err = readCatalogue(dir)
 	} else {
-		runner, openErr := g.catalogue()
+		runner, openErr := caller.Open(g.caller("")) // from where makes no difference to a list
 		if openErr != nil {
 			return openErr
 		}

@@ -53,10 +53,11 @@ env: {allow: [CI, LANG, LC_ALL, TZ, NO_COLOR, NODE_ENV, CGO_ENABLED, GOOS, GOARC
 `)
 	}
 	b.WriteString(`
-# The client's own tools, by name.
+# The client's own tools, by name. Tools of MCP servers are asked about, but for those of gate mcp: the catalogue is a list
+# of what may run, and judges each call itself.
 tools:
   - {tool: [Edit, Write], paths: {deny: ["**/*.lock", "**/package-lock.json", "**/go.sum"]}}
-  - {tool: "mcp__*", unlisted: ask}
+  - {tool: ["mcp__*", "!mcp__gatehouse__*"], unlisted: ask}
 `)
 	return b.String()
 }
@@ -186,6 +187,7 @@ func (d *draft) paths(b *strings.Builder) {
   read_only:
     - "**/.git/config"
     - "**/.gitmodules"
+    - "**/.mcp.json"        # which MCP servers a client starts, and by which name
 `)
 	for _, dir := range d.dirs {
 		fmt.Fprintf(b, "    - %s\n", scalar(dir+"/**"))

@@ -143,7 +143,7 @@ type account struct{ uid, gid int }
 func (in *installation) plan(ctx context.Context) (*plan, error) {
 	p := new(plan)
 	for _, look := range []func(context.Context, *plan) error{
-		in.planPrograms, in.planDirectories, in.planConfig, in.planRepository, in.planExports, in.planLive, in.planUnits,
+		in.planPrograms, in.planDirectories, in.planConfig, in.planRepository, in.planExports, in.planLive, in.planAccounts, in.planUnits,
 	} {
 		if err := look(ctx, p); err != nil {
 			return nil, err

@@ -26,7 +26,11 @@ const (
 
 // planPrograms copies the programs to where root's units may run them from.
 func (in *installation) planPrograms(_ context.Context, p *plan) error {
-	for _, c := range []struct{ from, to string }{{in.programs.fromWarden, in.programs.warden}, {in.programs.fromGate, in.programs.gate}} {
+	list := []struct{ from, to string }{{in.programs.fromWarden, in.programs.warden}, {in.programs.fromGate, in.programs.gate}}
+	if in.programs.fromMCP != "" {
+		list = append(list, struct{ from, to string }{in.programs.fromMCP, in.programs.mcp})
+	}
+	for _, c := range list {
 		if err := onlyRoots(c.to); err != nil {
 			return fmt.Errorf("program %s: %w", c.to, err)
 		}

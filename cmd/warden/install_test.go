@@ -70,6 +70,7 @@ func (h host) same(before, after, what string) {
 var installArgs = []string{"install", "--gate", "claude", "--user", "agent"}
 
 func TestInstall(t *testing.T) {
+	t.Parallel() // it has a machine of its own, and waits for it
 	bin := build(t)
 	t.Run("on a host", func(t *testing.T) {
 		t.Parallel()

@@ -26,14 +26,20 @@ func (in *installation) host() systemd.Host {
 	for _, name := range credentialNames(c) {
 		h.Credentials = append(h.Credentials, systemd.Credential{Name: name, Path: filepath.Join(credentials, name)})
 	}
+	peersOfHost(c, &h)
 	for _, g := range c.Gates {
 		gate := systemd.HostGate{Name: g.Name, User: g.User, Export: g.Export}
 		for _, l := range g.Live {
 			gate.Live = append(gate.Live, l.Root)
 		}
+		if gid, err := g.GID(); err == nil {
+			h.Groups = append(h.Groups, fmt.Sprint(gid))
+		}
 		gate.AskUser = slices.ContainsFunc(g.LoadedBy, func(by config.LoadedBy) bool { return by.Scope == config.ScopeUser })
 		h.Gates = append(h.Gates, gate)
 	}
+	slices.Sort(h.Groups)
+	h.Groups = slices.Compact(h.Groups)
 	return h
 }
 
@@ -68,7 +74,7 @@ func (in *installation) planUnits(ctx context.Context, p *plan) error {
 	if err := onlyRoots(systemd.UnitDir); err != nil {
 		return err
 	}
-	changed := false
+	changed, serves := false, false
 	for _, f := range files {
 		s, kept, err := in.unitFile(f)
 		if err != nil {
@@ -77,6 +83,7 @@ func (in *installation) planUnits(ctx context.Context, p *plan) error {
 		if s != nil {
 			p.add(*s)
 			changed = true
+			serves = serves || filepath.Base(f.Path) == callService
 		}
 		if kept != "" {
 			p.keep("%s", kept)
@@ -86,7 +93,13 @@ func (in *installation) planUnits(ctx context.Context, p *plan) error {
 	if err != nil {
 		return err
 	}
-	return in.planRunning(ctx, p, files, changed || gone)
+	if err := in.planRunning(ctx, p, files, changed || gone); err != nil {
+		return err
+	}
+	if serves {
+		in.planRestart(ctx, p)
+	}
+	return nil
 }
 
 // unitFile returns the step that a unit file takes, or why it is left alone.

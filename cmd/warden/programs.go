@@ -12,10 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// programs are the two programs as the units of this host run them, and where they come from.
+// programs are the programs as the units of this host run them, and where they come from.
 type programs struct {
 	warden, gate         string // as the units name them
 	fromWarden, fromGate string // what is to be copied there; empty where they are in place
+	// mcp is what gate mcp becomes, and is copied beside gate. The package has it elsewhere, and a build may have none.
+	mcp, fromMCP string
 }
 
 // localPrograms is where programs go that no package brought.
@@ -35,16 +37,21 @@ func findPrograms() (programs, error) {
 	gate := filepath.Join(dir, "gate")
 	if info, err := os.Stat(gate); err != nil || !info.Mode().IsRegular() {
 		return programs{}, fmt.Errorf("the program gate is not beside this one, in %s; build both into one directory: "+
-			"go build -o DIRECTORY/ ./cmd/gate ./cmd/warden", dir)
+			"go build -o DIRECTORY/ ./cmd/gate ./cmd/gate-mcp ./cmd/warden", dir)
 	}
 	in := slices.Contains(programDirectories(), dir)
 	if in && filepath.Base(self) == "warden" && onlyRoots(self) == nil && onlyRoots(gate) == nil {
 		return programs{warden: self, gate: gate}, nil
 	}
-	return programs{
+	found := programs{
 		warden: filepath.Join(localPrograms, "warden"), gate: filepath.Join(localPrograms, "gate"),
 		fromWarden: self, fromGate: gate,
-	}, nil
+	}
+	mcp := filepath.Join(dir, "gate-mcp")
+	if info, err := os.Stat(mcp); err == nil && info.Mode().IsRegular() {
+		found.mcp, found.fromMCP = filepath.Join(localPrograms, "gate-mcp"), mcp
+	}
+	return found, nil
 }
 
 func programDirectories() []string {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -211,7 +212,12 @@ func (in *installation) showWhatStays(packaged bool) {
 	if !packaged {
 		back = "warden install"
 		if self, err := os.Executable(); err == nil {
-			line(self, "this program, and gate beside it")
+			line(self, "this program, and gate and gate-mcp beside it")
+		}
+	}
+	for _, a := range serviceAccounts() {
+		if _, err := user.Lookup(a.name); err == nil {
+			line("user "+a.name, "and "+a.home+", "+a.keeps)
 		}
 	}
 	fmt.Fprintln(w, "\nNobody watches the gates of this host any more. To go back: "+back)

@@ -48,8 +48,12 @@ const (
 	NoDirectory       Code = "no-directory"       // the working directory is not there, or not that of the job
 	StateCorrupt      Code = "state-corrupt"      // what the job keeps on disk was edited or cut
 	StateLost         Code = "state-lost"         // a part of what the job keeps is gone
-	Busy              Code = "busy"               // another call of the job is still running
+	Busy              Code = "busy"               // another call of the job, or too many of the user, are still running
 	NotConfined       Code = "not-confined"       // this system cannot hold the tool as it has to be held
+	NotListed         Code = "not-listed"         // root's index lists no gate of the user who calls the service
+	BadRequest        Code = "bad-request"        // what the service was sent is no request of its protocol
+	NoService         Code = "no-service"         // the service that takes calls here does not answer, or is not root's
+	CallLost          Code = "call-lost"          // the service ended before it said how the call did
 	Fault             Code = "fault"              // of the gate or the machine
 )
 

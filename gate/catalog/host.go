@@ -81,8 +81,15 @@ type Host struct {
 	Getenv func(name string) (string, bool)
 	// Reexec is an argument vector with which this program hands one more word to Stage: {os.Args[0], "call", "--stage"}.
 	Reexec []string
-	// Boundary says that the caller can neither write Jobs nor signal this process.
+	// Boundary says that the caller can neither write Jobs nor signal this process, and that tools have rights of their
+	// own. So programs have to be root's, and the project the caller's.
 	Boundary bool
+	// MaxJobs is how many jobs are kept; 0: as many as there are.
+	MaxJobs int
+	// Launch starts the supervisor of a tool; nil: as a child of this process, by Reexec.
+	Launch Launcher
+	// ToolHome is HOME of the tools; "": Home.
+	ToolHome string
 	Disk     durable.Disk
 	Now      func() time.Time // nil: time.Now
 }

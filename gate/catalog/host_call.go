@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"gatehouse/gate"
 )
@@ -29,7 +32,7 @@ func (h *Host) Call(ctx context.Context, r Request) (result Result) {
 		}
 		result.Took = time.Since(begun).Milliseconds()
 	}()
-	j, err := openJob(ctx, h.Disk, h.Jobs, r.Job)
+	j, err := openJob(ctx, h.Disk, h.Jobs, r.Job, h.MaxJobs)
 	if err != nil {
 		result.fail(gaveUp(ctx, err))
 		return result
@@ -240,6 +243,11 @@ func (c *call) place(t *Tool) error {
 		if err != nil {
 			return err
 		}
+		if c.Boundary {
+			if err := ownProject(project, c.Home, c.Place.UID); err != nil {
+				return err
+			}
+		}
 		if c.job.Cwd != "" && c.job.Cwd != project {
 			return failed(NoDirectory, "job %q began in %s and stays there; it was called from %s", c.job.Job, c.job.Cwd, project)
 		}
@@ -286,6 +294,26 @@ func findProject(cwd, home string) (string, error) {
 	return "", failed(NoDirectory, "%s is in no project: no directory above it has a .git", cwd)
 }
 
+// ownProject reports an error unless a project is the caller's: below the home directory, or of that owner. Where tools
+// have rights of their own, they would else work for one caller on what is another's.
+func ownProject(project, home string, uid uint32) error {
+	if linked, err := filepath.EvalSymlinks(home); err == nil {
+		home = linked
+	}
+	if home != "" && home != "/" && strings.HasPrefix(project, home+"/") {
+		return nil
+	}
+	var st unix.Stat_t
+	if err := unix.Lstat(project, &st); err != nil {
+		return &Error{Code: NoDirectory, Err: &fs.PathError{Op: "lstat", Path: project, Err: err}}
+	}
+	if st.Uid != uid {
+		return failed(NoDirectory, "the project %s belongs to uid %d and is not in the home directory of uid %d, who calls; "+
+			"a tool for it names its directory in tools.json", project, st.Uid, uid)
+	}
+	return nil
+}
+
 // located puts the project into the places of a profile.
 func (c *call) located(places []string) (paths []string, err error) {
 	for _, p := range places {
@@ -318,7 +346,10 @@ func (c *call) environment(t *Tool) []string {
 		case "PATH":
 			value = SystemPath
 		case "HOME":
-			value = c.Home
+			value = c.ToolHome
+			if value == "" {
+				value = c.Home
+			}
 		case "PWD":
 			value = c.dir
 		default:

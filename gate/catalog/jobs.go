@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -51,8 +52,8 @@ type job struct {
 // only added to, each line with a digest over all before it. What one of them lacks the other shows: an edit and a
 // deletion are found, unless both files are rewritten by somebody who knows how. Against that only another user helps.
 
-// openJob locks a job and reads what it keeps.
-func openJob(ctx context.Context, disk durable.Disk, dir, name string) (*job, error) {
+// openJob locks a job and reads what it keeps. A new one is refused where there are most already, if that is not 0.
+func openJob(ctx context.Context, disk durable.Disk, dir, name string, most int) (*job, error) {
 	if name == "" || len(name) > 200 || !plainText(name) {
 		return nil, failed(NoJob, "a call names its job, in up to 200 bytes of plain text: gate call --job NAME, or $GATEHOUSE_JOB")
 	}
@@ -65,6 +66,11 @@ func openJob(ctx context.Context, disk durable.Disk, dir, name string) (*job, er
 		}
 		if err := private(d); err != nil {
 			return nil, &Error{Code: StateCorrupt, Err: err}
+		}
+	}
+	if most > 0 {
+		if err := j.room(most); err != nil {
+			return nil, err
 		}
 	}
 	waiting, cancel := context.WithTimeout(ctx, busyWait)
@@ -82,6 +88,28 @@ func openJob(ctx context.Context, disk durable.Disk, dir, name string) (*job, er
 		return nil, err
 	}
 	return j, nil
+}
+
+// room reports an error if this would be a new job too many. Each has its state and a lock beside it; the lock comes
+// first, whatever comes of the call. Calls that come at once may see the same room.
+func (j *job) room(most int) error {
+	if _, err := os.Lstat(j.state + ".lock"); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	dir, err := os.Open(filepath.Dir(j.state))
+	if err != nil {
+		return fmt.Errorf("count the jobs: %w", err)
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(2 * most)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("count the jobs: %w", err)
+	}
+	if len(names) >= 2*most {
+		return failed(NoJob, "%d jobs are kept in %s, and no more; whoever owns it can take old ones away; their names can then be used again",
+			most, filepath.Dir(dir.Name()))
+	}
+	return nil
 }
 
 func private(dir string) error {

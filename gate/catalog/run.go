@@ -50,6 +50,31 @@ type ran struct {
 	flood          bool // ended for that
 }
 
+// A Launcher starts a process that runs Stage with StageSupervise and the files, in this order: what it is told comes in
+// the first, its report goes into the second, and what the tool prints into the others. wait returns when that process
+// is gone, and is called once its report is there or its end of the second file is closed.
+type Launcher func(ctx context.Context, files [4]*os.File) (wait func() error, err error)
+
+// launchHere starts the supervisor as a child of this process.
+func (h *Host) launchHere(_ context.Context, files [4]*os.File) (wait func() error, err error) {
+	cmd := Supervisor(h.Reexec, files)
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return cmd.Wait, nil
+}
+
+// Supervisor is the command that a Launcher starts. reexec is as Host.Reexec.
+func Supervisor(reexec []string, files [4]*os.File) *exec.Cmd {
+	cmd := exec.Command(self)
+	cmd.Args = append(append([]string{}, reexec...), StageSupervise)
+	cmd.Env, cmd.Dir = []string{}, "/"
+	cmd.Stdout, cmd.Stderr = files[2], files[3]
+	cmd.ExtraFiles = []*os.File{files[0], files[1]}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return cmd
+}
+
 // self is this program, whatever has become of its path.
 const self = "/proc/self/exe"
 
@@ -68,13 +93,12 @@ func (h *Host) run(ctx context.Context, t *Tool, o order, progress func(Progress
 	}
 	defer closeAll(readers)
 	defer closeAll(writers)
-	cmd := exec.Command(self)
-	cmd.Args = append(append([]string{}, h.Reexec...), StageSupervise)
-	cmd.Env, cmd.Dir = []string{}, "/"
-	cmd.Stdout, cmd.Stderr = writers[2], writers[3]
-	cmd.ExtraFiles = []*os.File{readers[0], writers[1]}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := cmd.Start(); err != nil {
+	launch := h.Launch
+	if launch == nil {
+		launch = h.launchHere
+	}
+	wait, err := launch(ctx, [4]*os.File{readers[0], writers[1], writers[2], writers[3]})
+	if err != nil {
 		return ran{}, fmt.Errorf("start the supervisor: %w", err)
 	}
 	for _, f := range []*os.File{readers[0], writers[1], writers[2], writers[3]} {
@@ -102,7 +126,7 @@ func (h *Host) run(ctx context.Context, t *Tool, o order, progress func(Progress
 	}()
 	answer := h.watch(ctx, t, o, told, writers[0], outputs, progress)
 	flooded = outputs[0].bytes() > maxRead || outputs[1].bytes() > maxRead
-	waitErr := cmd.Wait()
+	waitErr := wait()
 	// All that the supervisor knew of is gone. What got away from it may hold the pipes, and is not waited for.
 	for i := range outputs {
 		readers[2+i].SetReadDeadline(time.Now().Add(time.Second))

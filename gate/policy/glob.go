@@ -2,6 +2,7 @@ package policy
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -152,7 +153,18 @@ func partsOverlap(pattern, glob string, steps *int) bool {
 	return partOverlaps(part, have, steps) && partsOverlap(rest, behind, steps)
 }
 
-// partOverlaps reports whether one name can match both; a class matches anything here.
+// mayHold reports whether the class at the beginning of a glob can hold a character, in whichever case and language.
+func mayHold(glob string, r rune) bool {
+	size, in := class(glob, r)
+	if size == 0 || in || r >= utf8.RuneSelf || strings.ContainsAny(glob[1:size-1], "[\\") {
+		return true
+	}
+	_, lower := class(glob, unicode.ToLower(r))
+	_, upper := class(glob, unicode.ToUpper(r))
+	return lower || upper
+}
+
+// partOverlaps reports whether one name can match both; what two classes have in common is not looked at.
 func partOverlaps(a, b string, steps *int) bool {
 	if *steps--; *steps < 0 {
 		return true
@@ -168,7 +180,11 @@ func partOverlaps(a, b string, steps *int) bool {
 		return false
 	}
 	x, y := a, b
-	if x[0] != '?' && x[0] != '[' && y[0] != '?' && y[0] != '[' && literal(x) != literal(y) {
+	switch inX, inY := x[0] == '[', y[0] == '['; {
+	case x[0] == '?' || y[0] == '?' || inX && inY:
+	case inX && !mayHold(x, literal(y)), inY && !mayHold(y, literal(x)):
+		return false
+	case !inX && !inY && literal(x) != literal(y):
 		return false
 	}
 	return partOverlaps(after(a), after(b), steps)

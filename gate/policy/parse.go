@@ -171,6 +171,9 @@ func (r *reader) tool(v document.Value) {
 		document.May("paths", func(v document.Value) { r.paths(v, &t.Paths, false) }),
 		document.May("unlisted", r.choice([]string{"deny", "ask"}, func(i int) { t.Unlisted = Answer(i) })),
 	})
+	if len(t.Names) > 0 && strings.HasPrefix(t.Names[0], "!") {
+		v.Bad("%q takes out of what stands before it, and nothing does; name the tools first: [\"mcp__*\", %[1]q]", t.Names[0])
+	}
 	if v.Doc.Has(document.SubKey(v.Key, "tool")) && !v.Doc.Has(document.SubKey(v.Key, "paths")) &&
 		!v.Doc.Has(document.SubKey(v.Key, "unlisted")) {
 		v.Bad("says nothing about the tool; give it paths, or unlisted: deny or ask")

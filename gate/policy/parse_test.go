@@ -145,6 +145,7 @@ func TestWhatIsWrongIsToldWithItsLine(t *testing.T) {
 		{"version: 1\nenv: {allow: ['A B']}\n", "is no name of a variable"},
 		{"version: 1\nenv: {allow: ['*A']}\n", "is no name of a variable"},
 		{"version: 1\ntools: [{tool: Edit}]\n", "says nothing about the tool"},
+		{"version: 1\ntools: [{tool: \"!Edit\", unlisted: ask}]\n", "name the tools first"},
 		{"version: 1\ntools: [{tool: Edit, paths: {root: cwd}}]\n", "unknown key"},
 		{"version: 1\nask: {unattended: allow}\n", "must be deny"},
 		{"version: 1\nallow: ['" + strings.Repeat("a ", 31) + "']\n", "30 are the most"},

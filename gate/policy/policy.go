@@ -123,7 +123,7 @@ type Entry struct {
 
 // A Tool is one item of tools: what is said of tools of the client and of MCP tools.
 type Tool struct {
-	Names    []string // as written; a * stands for any text
+	Names    []string // as written; a * stands for any text, and a ! at the beginning takes out
 	At       string   // FILE:LINE
 	Paths    Paths    // Deny, ReadOnly, Redirects and Create only
 	Unlisted Answer   // Allow where nothing is said
