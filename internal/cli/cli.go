@@ -86,6 +86,9 @@ func Run(ctx context.Context, root *cobra.Command, args []string, streams Stream
 		root.Version = Version()
 	}
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
+	if len(args) > 0 && args[0] == "man" {
+		root.AddCommand(manCommand())
+	}
 	sayWhatToGive(root)
 	fitHelp(root, streams)
 	err := root.ExecuteContext(ctx)
