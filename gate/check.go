@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"gatehouse/gate/call"
 	"gatehouse/gate/policy"
@@ -53,6 +54,7 @@ func (g *Gate) judgeBy(ctx context.Context, s *source, r Request) (d Decision) {
 	}
 	j := g.judge(ctx, s, &r)
 	j.stages()
+	j.bounded()
 	if err := ctx.Err(); err != nil {
 		j.add(Reason{Stage: StageFault, Call: -1, Text: "the time for the decision ran out"})
 	}
@@ -131,16 +133,18 @@ type judge struct {
 	made     made
 	globs    globbing
 	owned    []string
-	climbsAt int  // the call of which climbs speaks
-	climbs   bool // two dots stand in a word of it
-	alone    bool // the line is judged by itself: nothing came before it that rules could look for
-	deep     int  // how many lines run this one by a word of theirs
+	ownRepo  *string // the repository of the project, once it was looked for
+	climbsAt int     // the call of which climbs speaks
+	climbs   bool    // two dots stand in a word of it
+	alone    bool    // the line is judged by itself: nothing came before it that rules could look for
+	spoken   int     // files of commands that others name
+	deep     int     // how many lines run this one by a word of theirs
 	reasons  []Reason
 	notes    []Reason
 }
 
 func (g *Gate) judge(ctx context.Context, s *source, r *Request) *judge {
-	j := &judge{ctx: ctx, g: g, s: s, r: r, p: s.content.policy, view: view{ctx: ctx, disk: g.disk}, climbsAt: -1, cwd: filepath.Clean(r.Cwd), home: r.Home}
+	j := &judge{ctx: ctx, g: g, s: s, r: r, p: s.content.policy, view: view{ctx: ctx, disk: g.disk, budget: &budget{left: maxWork, until: time.Now().Add(maxTime)}}, climbsAt: -1, cwd: filepath.Clean(r.Cwd), home: r.Home}
 	if j.home == "" {
 		j.home = g.home
 	}
@@ -165,17 +169,15 @@ func (j *judge) stages() {
 		return
 	}
 	j.globs = j.shopts()
-	j.cutURL()
-	j.links()
-	j.protect()
-	j.entries()
-	j.runs()
-	j.binaries()
-	j.flags()
-	j.env()
-	j.foreign()
-	j.paths()
-	j.rules()
+	for _, stage := range [...]func(*judge){
+		(*judge).cutURL, (*judge).links, (*judge).protect, (*judge).entries, (*judge).runs, (*judge).repositories, (*judge).binaries,
+		(*judge).flags, (*judge).env, (*judge).foreign, (*judge).paths, (*judge).rules,
+	} {
+		if j.over(len(j.calls)) {
+			return
+		}
+		stage(j)
+	}
 }
 
 // add records a reason.
@@ -187,6 +189,12 @@ func (j *judge) add(r Reason) {
 		if have := &j.reasons[i]; have.Stage == r.Stage && have.Text == r.Text && have.Source == r.Source && have.Action <= r.Action {
 			return // a loop that was unrolled says the same many times
 		}
+	}
+	if n := len(j.reasons); n >= maxReasons {
+		if j.reasons[n-1].Action > r.Action {
+			j.reasons[n-1] = r // the most severe counts
+		}
+		return
 	}
 	j.reasons = append(j.reasons, r)
 }
@@ -223,12 +231,12 @@ func (j *judge) faulty() bool {
 
 // always reports whether a reason holds even where the policy only observes: what protects the gate is no policy.
 func (j *judge) always() bool {
-	return j.faulty() || slices.ContainsFunc(j.reasons, func(r Reason) bool { return r.Stage == StageProtect })
+	return j.faulty() || slices.ContainsFunc(j.reasons, func(r Reason) bool { return r.Stage == StageProtect && r.Rule != ruleGit })
 }
 
 // parse takes the request apart into calls. It reports false where there are none to judge.
 func (j *judge) parse() bool {
-	o := shell.Options{Dir: j.cwd, Home: j.home}
+	o := shell.Options{Dir: j.cwd, Home: j.home, Limits: shell.Limits{Words: maxWords}}
 	line := j.line()
 	if strings.TrimSpace(line) == "" {
 		return false

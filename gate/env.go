@@ -17,6 +17,9 @@ func (j *judge) env() {
 	for i := range j.calls {
 		c := &j.calls[i]
 		for _, v := range c.Meta.Env {
+			if j.over(8) {
+				return
+			}
 			if !v.Unset && !seen[v.Name] {
 				seen[v.Name] = true
 				j.variable(i, v.Name)

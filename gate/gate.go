@@ -17,6 +17,30 @@
 //   - rules: what the session and the project did before (gate/rules);
 //   - grant: an exception that root made, and enforce: observe.
 //
+// Between entry and flags stands what a program runs that is no word of the line: texts that options name (runs.go), and
+// which repository git works on (repository.go). In the stage of the paths each call is also held against what its spec does
+// not say: programs, instructions and lists that options name (doors.go, lists.go), commands in the program's own language
+// (speech.go, spawn.go), and names that it makes of its words (names.go).
+//
+// Decisions about what an agent can prepare and let another program run later:
+//
+//   - git trusts the repository of the project and no other. In any other (nested, named by -C or --git-dir, at the other end
+//     of a push to a path) its configuration and its hooks are read, and if one of them names a program, cannot be read, or
+//     is made by the line itself, that is a value of run time. What git clone and git init make has none.
+//   - The configuration and the hooks of a repository, of any directory laid out like one, and of the user are not written:
+//     not by a redirection or a program, not by a client's tool, and not by git config where the setting makes git run
+//     something. That is no self-protection: enforce: observe lets it pass. .gitmodules and .gitattributes name no programs
+//     and may be written, .git/info too.
+//   - A file of commands (psql -f, sqlite3 < FILE) is read and judged like a text on the line; where it cannot be read, comes
+//     out of a pipe or is written by the same line, it is a value of run time. A configuration that names programs in ways of
+//     its own (ssh -F, vim -S) is one always.
+//   - An entry for an interpreter or for make covers the code that it runs. But makefiles that the line writes are a value of
+//     run time, and deny entries and denied paths hold for what a program on the line starts by a text in quotes.
+//   - Names that a list, an archive or a server chooses may be any name. Only what is unpacked into a directory below the
+//     project is judged by the files that are there, and not by those that might be new.
+//
+// The work of one decision has a bound in steps, not only in time (budget.go): a line that takes more is refused.
+//
 // The whole line is all or nothing. The stages do not stop at the first reason: all are collected, the most severe
 // first. A stage that cannot do its work refuses, a panic refuses, and the zero Decision refuses.
 //

@@ -65,6 +65,9 @@ func (v *view) list(dir string, deep bool, left *int, yield func(p, name string)
 		return false
 	}
 	names, more, err := v.disk.List(dir, *left)
+	if !v.budget.spend(openCost + len(names)) {
+		return false
+	}
 	if err != nil {
 		return true
 	}
@@ -115,7 +118,7 @@ func globMatch(pattern, name string, fold bool) bool {
 	return globFrom(pattern, name, &steps)
 }
 
-const maxSteps = 100_000
+const maxSteps = 10_000
 
 func globFrom(pattern, name string, steps *int) bool {
 	for pattern != "" {

@@ -178,6 +178,9 @@ func (j *judge) denied(i int, p string) {
 // links notes the symbolic links that the line makes, so that what goes through them later is judged by where it leads.
 func (j *judge) links() {
 	for i := range j.calls {
+		if j.over(0) {
+			return
+		}
 		c := &j.calls[i]
 		if c.Name != "ln" || c.Meta.Remote {
 			continue
@@ -202,7 +205,7 @@ func (j *judge) links() {
 					continue
 				}
 				if j.linked == nil {
-					j.linked = &view{ctx: j.ctx, disk: j.view.disk, links: make(map[string]string)}
+					j.linked = &view{ctx: j.ctx, disk: j.view.disk, budget: j.view.budget, links: make(map[string]string)}
 				}
 				if j.linked.links[from] == "" {
 					j.linked.links[from] = to

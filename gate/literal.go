@@ -53,6 +53,9 @@ func (j *judge) code(i int, text string) {
 		if seen[name] {
 			continue
 		}
+		if j.over(4) {
+			return
+		}
 		seen[name] = true
 		p := name
 		if rest, ok := strings.CutPrefix(p, "~/"); ok {
@@ -73,6 +76,10 @@ func (j *judge) code(i int, text string) {
 			}
 			if j.protected(place) {
 				j.add(protectReason(i, j.show(place)))
+				break
+			}
+			if j.instructs(place) {
+				j.vague(i, fmt.Sprintf("the program names %s, where git finds which programs to run", j.show(place)))
 				break
 			}
 		}

@@ -29,7 +29,7 @@ const (
 var rulesFiles = [...]string{"rules.yaml", "AGENTLTL.yaml"}
 
 // maxPolicyFile bounds one file of a policy.
-const maxPolicyFile = 4 << 20
+const maxPolicyFile = 1 << 20
 
 // content is what a policy says, in the form that judges.
 type content struct {

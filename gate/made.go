@@ -36,7 +36,7 @@ func (m *made) note(c *call.Call) {
 			if m.paths == nil {
 				m.paths = make(map[string]bool)
 			}
-			for p := e.Path; len(p) > 1 && p[0] == '/' && !m.paths[p]; p = path.Dir(p) {
+			for p := e.Path; len(p) > 1 && len(p) <= maxPath && p[0] == '/' && !m.paths[p]; p = path.Dir(p) {
 				m.paths[p] = true // mkdir -p makes those above it too
 			}
 		}

@@ -18,9 +18,13 @@ func (j *judge) paths() {
 		c := &j.calls[i]
 		if !c.Meta.Remote {
 			for n := range c.Effects {
+				if j.over(1) {
+					return
+				}
 				j.effect(i, &c.Effects[n])
 			}
 			j.hidden(i)
+			j.doors(i)
 			j.asked(i)
 			j.literals(i)
 		}
@@ -126,6 +130,7 @@ func (j *judge) at(i int, e *call.Effect, p string) {
 			return
 		}
 		if perhaps && !s.exists {
+			j.fresh(i, e, p, place)
 			continue // a word that is no file
 		}
 		if !j.ground.inside(place) && (e.Kind != call.Run || !system(place)) {
@@ -158,6 +163,17 @@ func (j *judge) at(i int, e *call.Effect, p string) {
 	}
 	if e.Kind == call.Chdir && s.exists && !s.dir && e.Sure == call.Sure {
 		j.add(Reason{Stage: StagePaths, Call: i, Rule: p, Text: fmt.Sprintf("%s is no directory", j.show(p))})
+	}
+}
+
+// fresh refuses a new file where the policy lets files only be read: cp a migrations makes one in there.
+func (j *judge) fresh(i int, e *call.Effect, p, place string) {
+	if !writes(e.Kind) || e.Sure != call.Maybe || gitCall(&j.calls[i]) {
+		return
+	}
+	if pattern := j.p.Paths.ReadOnly.Match(place, j.ground.place); pattern != nil {
+		j.add(Reason{Stage: StagePaths, Call: i, Rule: pattern.Text, At: pattern.At,
+			Text: fmt.Sprintf("%s may be read, and this writes it%s", j.show(place), via(p, place))})
 	}
 }
 
@@ -301,6 +317,9 @@ func (j *judge) upward(i int, e *call.Effect, p string) string {
 		if !j.climbs {
 			return ""
 		}
+	}
+	if j.over(len(c.Words)) {
+		return ""
 	}
 	for n := range c.Words {
 		if up := j.climb(i, c.Words[n].Text, p); up != "" {

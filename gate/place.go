@@ -19,10 +19,11 @@ type spot struct {
 
 // A view is the disk as one request finds it. What was looked up once is not looked up again.
 type view struct {
-	ctx   context.Context // its end ends every search
-	disk  Disk
-	spots map[string]spot
-	links map[string]string // links that are not there yet, and what they lead to
+	ctx    context.Context // its end ends every search
+	budget *budget
+	disk   Disk
+	spots  map[string]spot
+	links  map[string]string // links that are not there yet, and what they lead to
 	// straight is a directory that is there, and neither it nor one above it is a link; "": none is known.
 	straight string
 }
@@ -38,6 +39,9 @@ func (v *view) at(p string) spot {
 	if s, ok := v.spots[p]; ok {
 		return s
 	}
+	if len(p) > maxPath || !v.budget.spend(1) {
+		return spot{real: p, exists: true, lost: true}
+	}
 	slash := strings.LastIndexByte(p, '/')
 	s := v.in(v.at(p[:max(slash, 1)]), p, p[slash+1:])
 	if v.spots == nil {
@@ -46,6 +50,8 @@ func (v *view) at(p string) spot {
 	v.spots[p] = s
 	return s
 }
+
+const maxPath = 4096 // as the kernel has it
 
 // enter looks at a directory and all above it at once, since most of what is asked about is there.
 func (v *view) enter(dir string) {
@@ -93,6 +99,9 @@ func (v *view) follow(base, p string) spot {
 		base = "/"
 	}
 	at := spot{real: base, exists: true, dir: true}
+	if len(p) > maxPath || !v.budget.spend(1+len(p)/16) {
+		return spot{real: path.Join(base, p), exists: true, lost: true}
+	}
 	links := 0
 	rest := p
 	lead := func(to string) {
@@ -200,6 +209,9 @@ func (v *view) find(dir string, match func(p string) bool, over passes) (found s
 			return "", false
 		}
 		names, more, err := v.disk.List(dir, left)
+		if !v.budget.spend(openCost + len(names)) {
+			return "", false
+		}
 		if err != nil {
 			return "", true // what the gate's user cannot list, the command cannot
 		}

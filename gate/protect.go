@@ -26,6 +26,9 @@ func (j *judge) protect() {
 				Text: fmt.Sprintf("%s changes what guards this session", what), Hint: "only a person may do that, in a shell of their own"})
 		}
 		for n := range c.Effects {
+			if j.over(1) {
+				return
+			}
 			e := &c.Effects[n]
 			if e.Sure == call.Unknown && writes(e.Kind) && !e.Remote {
 				j.protectFound(i, e)
@@ -61,6 +64,9 @@ func (j *judge) protectFrom(i int, e *call.Effect) {
 			}
 			if j.protected(place) {
 				j.add(protectReason(i, j.show(place)))
+				return
+			}
+			if j.obeyed(i, e, place) {
 				return
 			}
 			inner := j.holdsProtected(i, e, place)

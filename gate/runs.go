@@ -94,7 +94,11 @@ func (j *judge) runsLine(i int, text string) {
 	if dir := &j.commands[i].Dir; dir.Exact() && path.IsAbs(dir.Path) {
 		r.Cwd = dir.Path
 	}
+	if j.over(200) {
+		return
+	}
 	inner := j.g.judge(j.ctx, j.s, &r)
+	inner.view.budget = j.view.budget
 	inner.made, inner.linked, inner.alone, inner.deep = j.made, j.linked, true, j.deep+1
 	if inner.deep > maxDeep {
 		j.add(Reason{Stage: StageShell, Call: i, Text: "what it runs runs too many others in turn"})

@@ -61,6 +61,12 @@ func (j *judge) toolFile(name string, items []*policy.Tool, f rules.Touch) {
 			j.add(r)
 			return
 		}
+		if !f.Reads && j.instructs(place) {
+			r := obeyedReason(-1, j.show(place))
+			r.Source = name
+			j.add(r)
+			return
+		}
 		lists := []policy.Paths{{Deny: j.p.Paths.Deny, ReadOnly: j.p.Paths.ReadOnly}}
 		for _, item := range items {
 			lists = append(lists, item.Paths)

@@ -17,6 +17,12 @@ func (j *judge) tree(i int, e *call.Effect, dir string) {
 	if e.Kind == call.Read && (namesOnly(c) || e.Arg == "packages") || byGit && writes(e.Kind) && e.Kind != call.Delete && e.Sure != call.Sure {
 		return // git brings back what was committed
 	}
+	j.treeOf(i, e, dir, nil)
+}
+
+// treeOf is tree for a call whose names come from elsewhere, with what is passed over there; nil: as the call does.
+func (j *judge) treeOf(i int, e *call.Effect, dir string, from *passes) {
+	c := &j.calls[i]
 	var patterns policy.Patterns
 	if j.p.Paths.Deny.Reaches(dir, j.ground.place) != nil {
 		patterns = j.p.Paths.Deny
@@ -37,7 +43,11 @@ func (j *judge) tree(i int, e *call.Effect, dir string) {
 		}
 		return hit != nil
 	}
-	found, ok := j.view.find(dir, match, j.passesOver(i, e, byGit))
+	if from == nil {
+		over := j.passesOver(i, e, strings.HasPrefix(c.Name, "git_") || c.Name == "git")
+		from = &over
+	}
+	found, ok := j.view.find(dir, match, *from)
 	switch {
 	case found != "":
 		text := fmt.Sprintf("%s goes through %s, where %s may not be touched", j.name(i), j.show(dir), j.show(found))

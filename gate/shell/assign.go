@@ -13,6 +13,10 @@ func (w *walker) prefix(list []*syntax.Assign, c *ctx, st *state) []Assign {
 		}
 		b := w.assigned(a, c, &inner)
 		inner.bind(w, b)
+		if w.work < 0 {
+			w.limit("takes too many steps to follow")
+			return env
+		}
 		env = append(env, Assign{Name: a.Name.Value, Value: b.val})
 	}
 	st.flags = inner.flags
@@ -25,6 +29,10 @@ func (w *walker) assignments(s *syntax.Stmt, call *syntax.CallExpr, c ctx, st st
 	x := w.cell(c, st)
 	for _, a := range call.Assigns {
 		x.st.bind(w, w.assigned(a, &x.c, &x.st))
+		if w.work < 0 {
+			w.limit("takes too many steps to follow")
+			break
+		}
 	}
 	ran := len(w.out) > mark
 	var own []Redirect

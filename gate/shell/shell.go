@@ -54,6 +54,9 @@ func Parse(line string, o Options) ([]Command, error) {
 	st := state{dir: w.startDir(o.Dir)}
 	w.script(line, bash, ctx{}, &st)
 	w.runExits(ctx{}, st)
+	if w.work < 0 {
+		w.limit("takes too many steps to follow")
+	}
 	if w.err != nil {
 		return nil, w.err
 	}

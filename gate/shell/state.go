@@ -132,7 +132,7 @@ func (s *state) bind(w *walker, b binding) {
 // compact is the chain b without the bindings that are hidden by newer ones, and without the name.
 func compact(w *walker, b *binding, name string) *binding {
 	var kept []*binding
-	for ; b != nil; b = b.next {
+	for ; b != nil && w.work >= 0; b = b.next {
 		if b.name != name && !slices.ContainsFunc(kept, func(k *binding) bool { return k.name == b.name }) {
 			kept = append(kept, b)
 		}

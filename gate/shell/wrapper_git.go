@@ -110,6 +110,38 @@ func (in invocation) gitSetting(setting Word, rest []Word, as inner) ([]inner, *
 	return in.command(append(words, rest[min(1, len(rest)):]...), as)
 }
 
+// GitRuns reports whether a setting of git, by its name in lower case, makes git run a program with this value, or lets it
+// take more settings or programs from elsewhere. Names of subsections may have any case.
+func GitRuns(name, value string) bool {
+	section, _, _ := strings.Cut(name, ".")
+	switch section {
+	case "protocol", "alias", "lfs":
+		return true
+	case "url":
+		return strings.Contains(name, "ext::")
+	case "remote":
+		if strings.HasSuffix(name, "url") {
+			return strings.HasPrefix(value, "ext::") || strings.HasPrefix(value, "-")
+		}
+	}
+	if !gitRuns(name) {
+		return false
+	}
+	switch strings.ToLower(value) {
+	case "", "true", "false", "yes", "no", "on", "off", "0", "1", "cat":
+		return false
+	}
+	switch {
+	case name == "core.hookspath":
+		return value != "/dev/null"
+	case section == "credential":
+		return strings.HasPrefix(value, "!") || strings.Contains(value, "/")
+	case section == "submodule":
+		return strings.HasPrefix(value, "!")
+	}
+	return true
+}
+
 // gitRuns reports whether git runs the value of the setting called name.
 func gitRuns(name string) bool {
 	switch name {
