@@ -35,6 +35,10 @@ func (c *Config) check(doc *document.Document) {
 	apart(doc, exports, ours)
 	apart(doc, lives, ours)
 	apart(doc, exports, lives)
+	if c.Peers != nil {
+		c.checkPeers(doc, exports, lives, ours)
+	}
+	c.checkFleet(doc)
 }
 
 func liveRoots(g Gate, key string) []place {

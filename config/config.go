@@ -44,6 +44,9 @@ type Config struct {
 	Gates      []Gate
 	Notify     Notify
 	Schedule   string // not yet parsed; cron knows the grammar
+	Peers      *Peers // nil: this host is alone
+	Fleet      []FleetGate
+	Ping       Ping
 }
 
 // A Gate is a set of live files and whose they are.
@@ -122,6 +125,9 @@ func Parse(name string, data []byte) (*Config, error) {
 			c.Host = machineName(doc)
 		}
 		c.check(doc)
+		if p := c.Peers; p != nil && p.Key == "" {
+			p.Key = Secret("file:" + c.State + "/peers/host.key")
+		}
 	}
 	if err := doc.Err(); err != nil {
 		return nil, err

@@ -61,6 +61,14 @@ func TestDocumentedExamples(t *testing.T) {
 		Webhook: &Webhook{URL: "https://alerts.example/gatehouse", Secret: "credential:webhook"},
 		Journal: true,
 	}
+	full.Peers = &Peers{
+		Key: "credential:host-key", Interval: time.Hour, Grace: 15 * time.Minute, Follow: "agent-2",
+		Exchange: Exchange{NATS: &NATS{Servers: []string{"tls://nats-1.example:4222", "tls://nats-2.example:4222"},
+			CA: "/etc/gatehouse/exchange-ca.pem", Seed: "credential:nats-seed"}},
+		Hosts: []Peer{{Name: "agent-1", Key: keyA}, {Name: "agent-2", Key: keyB, Interval: 30 * time.Minute}},
+	}
+	full.Fleet = []FleetGate{{Gate: "claude", Hosts: []string{"agent-2"}, Interval: time.Hour, Limits: gate.Limits}}
+	full.Ping = "credential:ping"
 	for i, want := range []*Config{&full, least} {
 		got, err := Parse("warden.yaml", []byte(examples[i]))
 		if err != nil {

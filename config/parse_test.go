@@ -55,8 +55,6 @@ func TestBadFiles(t *testing.T) {
 			"4: host: is given twice; the first is on line 2"}},
 		{"a deep key that is given twice", head + oneGate + "  limits: {file: 1, file: 2}\n", []string{
 			"9: gates[0].limits.file: is given twice; the first is on line 9"}},
-		{"peers", head + oneGate + "peers: {}\n", []string{
-			"9: peers: is not supported by this version; remove the key"}},
 		{"everything at once", "vresion: 1\nhost: H\nrepository: gate\ngates:\n- nmae: a\n  user: u\n  live: []\n", []string{
 			`1: vresion: unknown key; did you mean "version"?`,
 			`2: host: "H" must be a-z, 0-9, -, _ and dots, beginning with a letter or digit`,

@@ -22,7 +22,9 @@ func (c *Config) read(root document.Value) {
 		document.Need("gates", list(&c.Gates, (*Gate).read)),
 		document.May("notify", c.Notify.read),
 		document.May("schedule", text(&c.Schedule, schedule)),
-		document.May("peers", unsupported),
+		document.May("peers", c.readPeers),
+		document.May("fleet", list(&c.Fleet, (*FleetGate).read)),
+		document.May("ping", c.Ping.read),
 	})
 }
 
@@ -30,8 +32,8 @@ func (g *Gate) read(v document.Value) {
 	*g = Gate{
 		Decide:   DecideAccepted,
 		Witness:  true,
-		Interval: time.Hour,
-		Limits:   manifest.Limits{Entries: 10000, File: 1 << 20, Total: 64 << 20},
+		Interval: defaultInterval,
+		Limits:   defaultLimits(),
 	}
 	v.Mapping([]document.Field{
 		document.Need("name", text(&g.Name, slug)),
@@ -47,6 +49,12 @@ func (g *Gate) read(v document.Value) {
 	if g.Export == "" && g.Name != "" && !v.Doc.Has(document.SubKey(v.Key, "export")) {
 		g.Export = "/var/lib/gatehouse-export/" + g.Name
 	}
+}
+
+const defaultInterval = time.Hour
+
+func defaultLimits() manifest.Limits {
+	return manifest.Limits{Entries: 10000, File: 1 << 20, Total: 64 << 20}
 }
 
 func readLive(l *manifest.Live, v document.Value) {
@@ -295,5 +303,3 @@ func webURL(s string) string {
 		return ""
 	}
 }
-
-func unsupported(v document.Value) { v.Bad("is not supported by this version; remove the key") }
