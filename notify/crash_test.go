@@ -24,7 +24,7 @@ func TestWhereverAProcessDiesTheNextOnePutsItRight(t *testing.T) {
 		dyingProcess(t)
 		return
 	}
-	for kill := 1; ; kill++ {
+	for kill := 1; ; kill += stride {
 		dir := scratch(t)
 		slackAPI := newSlackServer(t)
 		hook, posts := receiver(t, nil)

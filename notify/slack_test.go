@@ -121,7 +121,7 @@ func slackTexts(t *testing.T, m slackMessage) string {
 }
 
 func TestAHugeDriftFitsSlackAndSaysItsSize(t *testing.T) {
-	for gates, changes := range map[int]int{1: 10000, 3: 500, 120: 30} {
+	for gates, changes := range map[int]int{1: manyChanges, 3: 500, 120: 30} {
 		e := drift("")
 		for i := range changes {
 			e.Changes = append(e.Changes, Change{ID: fmt.Sprint(i), Text: strings.Repeat("<&>", 200)})

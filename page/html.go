@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"html/template"
-	"sync"
 )
 
 var (
@@ -16,12 +15,10 @@ var (
 	style string
 )
 
-var templates = sync.OnceValue(func() *template.Template { return template.Must(template.New("").Parse(markup)) })
-
 // HTML is the page.
 func HTML(s *Site) []byte {
 	var b bytes.Buffer
-	err := templates().ExecuteTemplate(&b, "page", struct {
+	err := template.Must(template.New("").Parse(markup)).ExecuteTemplate(&b, "page", struct {
 		*view
 		Style  template.HTML
 		Policy string

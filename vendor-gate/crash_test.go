@@ -117,6 +117,9 @@ func forEachStep(t *testing.T, few bool, test func(t *testing.T, g *gitRepo, sta
 				t.Fatal(err)
 			}
 			for step, s := range all {
+				if step%stride != 0 {
+					continue
+				}
 				if few && s.Op == "put" && step > 0 && all[step-1].Op == "put" && all[step+1].Op == "put" {
 					continue
 				}

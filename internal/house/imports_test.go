@@ -19,17 +19,23 @@ const (
 var mayImport = map[string][]string{
 	// The two doors.
 	"cmd/gate": {
-		"gate", "gate/harness", "gate/wiring", "gate/catalog", "gate/policy", "gate/rules", "gate/rules/library", "gate/memory", "gate/ledger",
+		"gate", "gate/harness", "gate/wiring", "gate/catalog", "gate/catalog/caller", "gate/policy", "gate/rules", "gate/rules/library", "gate/memory", "gate/ledger",
 		"gate/secret", "gate/ltl", "gate/spec", "gate/shell", "gate/flags", "gate/call", "manifest", "config", "vendor-gate/default", "internal/durable", "internal/cli",
 	},
-	"cmd/gate-mcp": {"gate", "gate/catalog", "gate/ledger", "config", "internal/cli"}, // what gate mcp becomes
+	"cmd/gate-mcp":        {"gate", "gate/catalog", "gate/catalog/caller", "gate/ledger", "config", "internal/cli"}, // what gate mcp becomes
+	"cmd/warden-exchange": {"exchange", "exchange/server", "internal/durable", "internal/cli"},            // what warden exchange becomes
 	"cmd/warden": {
-		"reconcile", "peer", "systemd", "notify", "vendor-gate", "vendor-gate/default", "gate", "gate/flags", "gate/ledger",
+		"reconcile", "fleet", "peer", "exchange", "exchange/jetstream", "page", "systemd", "notify", "vendor-gate", "vendor-gate/default", "gate", "gate/flags", "gate/ledger",
 		"manifest", "config", "internal/safefs", "internal/durable", "internal/cli",
 	},
 
 	// Root's side.
-	"peer":                {"notify", "manifest"},
+	"peer":                {"exchange", "notify", "manifest", "internal/durable"},
+	"fleet":               {"exchange", "peer", "reconcile", "vendor-gate", "notify", "manifest", "internal/safefs", "internal/durable"},
+	"exchange":            {"internal/safefs", "internal/durable"},
+	"exchange/jetstream":  {"exchange"},
+	"exchange/server":     {"exchange", "exchange/jetstream", "internal/durable"},
+	"page":                {"internal/cli"},
 	"reconcile":           {"manifest", "vendor-gate", "notify", "internal/durable"},
 	"systemd":             {"manifest", "internal/safefs", "internal/durable"},
 	"vendor-gate":         {"manifest", "internal/durable"},
@@ -45,6 +51,7 @@ var mayImport = map[string][]string{
 	"gate/wiring":                {"internal/durable"},
 	"gate/wiring/internal/proof": {}, // packaging/clients
 	"gate/catalog":               {"gate", "gate/call", "internal/durable"},
+	"gate/catalog/caller":        {"gate", "gate/catalog", "gate/ledger", "config", "internal/durable"}, // who takes calls: the service, or this process
 	"gate": {
 		"gate/shell", "gate/spec", "gate/flags", "gate/policy", "gate/rules", "gate/memory", "gate/ledger", "gate/secret",
 		"gate/call", "manifest", "config", "internal/durable", "internal/wire",
@@ -67,9 +74,10 @@ var mayImport = map[string][]string{
 	"gate/shell":        {},
 	"internal/safefs":   {},
 	"internal/durable":  {},
-	"internal/cli":      {},
+	"internal/cli":      {"internal/spelling"},
 	"internal/house":    {},
-	"internal/document": {},
+	"internal/document": {"internal/spelling"},
+	"internal/spelling": {},
 	"internal/wire":     {},
 
 	// For tests only.

@@ -20,7 +20,18 @@ type pkg struct {
 	files []*ast.File
 }
 
-func packages(t *testing.T) (pkgs []pkg) {
+// parsed is the packages, once a test has read them.
+var parsed []pkg
+
+func packages(t *testing.T) []pkg {
+	t.Helper()
+	if parsed == nil {
+		parsed = parse(t)
+	}
+	return parsed
+}
+
+func parse(t *testing.T) (pkgs []pkg) {
 	t.Helper()
 	for _, line := range goList(t, "{{.ImportPath}}\t{{.Dir}}\t{{join .GoFiles \" \"}}", "./...") {
 		fields := strings.Split(line, "\t")

@@ -1,0 +1,5 @@
+//go:build !race
+
+package vendorgate
+
+const stride = 1
