@@ -320,11 +320,12 @@ var (
 		".claude/settings.json", ".claude/settings.local.json", ".claude/hooks", ".codex/hooks.json", ".codex/config.toml",
 		".github/hooks", ".github/copilot", ".gemini/settings.json", ".gemini/extensions", ".cursor/hooks.json",
 		".opencode/plugins", ".opencode/plugin", "opencode.json", "opencode.jsonc", ".opencode/opencode.json",
+		".opencode/opencode.jsonc",
 		".openclaw/extensions", ".vibe/hooks.toml", ".windsurf/hooks.json", ".clinerules/hooks", ".kiro/hooks", ".kiro/agents",
 		".devin/hooks.v1.json",
 	}
 	systemHooks = [...]string{
-		"/etc/claude-code", "/etc/codex", "/etc/github-copilot", "/etc/gemini-cli", "/etc/cursor", "/etc/windsurf",
+		"/etc/claude-code", "/etc/codex", "/etc/github-copilot", "/etc/gemini-cli", "/etc/cursor", "/etc/windsurf", "/etc/opencode",
 	}
 )
 
