@@ -13,6 +13,13 @@ type place struct{ key, path, what string }
 
 // check holds the values against each other. What could not be read is empty, has been reported, and is left alone.
 func (c *Config) check(doc *document.Document) {
+	switch {
+	case len(c.Gates) > 0 || doc.Has("fleet"):
+	case !doc.Has("gates"):
+		doc.Bad("gates", "is required, unless fleet names gates of other hosts")
+	case doc.Problems() == 0:
+		doc.Bad("gates", "must not be empty, unless fleet names gates of other hosts")
+	}
 	ours := []place{
 		{"repository", c.Repository, "the repository"},
 		{"state", c.State, "the state"},

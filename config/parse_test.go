@@ -26,7 +26,7 @@ func TestBadFiles(t *testing.T) {
 		{"a list", "- version: 1\n", []string{"1: must be a mapping, not a list"}},
 		{"a word", "version\n", []string{"1: must be a mapping, not a single value"}},
 		{"no mapping at all", "{}\n", []string{
-			"1: version: is required", "1: repository: is required", "1: gates: is required"}},
+			"1: version: is required", "1: repository: is required", "1: gates: is required, unless fleet names gates of other hosts"}},
 		{"not UTF-8", "version: 1\nhost: \"\xff\"\n", []string{"2: the file is not valid UTF-8"}},
 		{"UTF-16", "v\x00e\x00r\x00", []string{"1: control characters are not allowed"}},
 		{"a tab", head + "gates:\n\t- name: a\n", []string{"5: found character that cannot start any token"}},
@@ -122,7 +122,8 @@ func TestBadFiles(t *testing.T) {
 			`4: vendored: "a/.GIT/b" must have no part that begins with .git`}},
 
 		// Gates.
-		{"no gates", head + "gates: []\n", []string{"4: gates: must not be empty"}},
+		{"no gates", head + "gates: []\n", []string{"4: gates: must not be empty, unless fleet names gates of other hosts"}},
+		{"no gates and a fleet without hosts", head + "fleet: [{gate: claude}]\n", []string{"4: fleet: needs peers.hosts, with another host and its key"}},
 		{"a gate that is text", head + "gates: [claude]\n", []string{
 			"4: gates[0]: must be a mapping, not a single value"}},
 		{"an empty gate", head + "gates: [{}]\n", []string{

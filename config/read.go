@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
 	"gatehouse/internal/document"
 	"gatehouse/manifest"
 )
@@ -19,13 +21,21 @@ func (c *Config) read(root document.Value) {
 		document.May("vendored", text(&c.Vendored, relative)),
 		document.May("index", text(&c.Index, absolute)),
 		document.May("state", text(&c.State, absolute)),
-		document.Need("gates", list(&c.Gates, (*Gate).read)),
+		document.May("gates", c.readGates),
 		document.May("notify", c.Notify.read),
 		document.May("schedule", text(&c.Schedule, schedule)),
 		document.May("peers", c.readPeers),
 		document.May("fleet", list(&c.Fleet, (*FleetGate).read)),
 		document.May("ping", c.Ping.read),
 	})
+}
+
+// readGates takes an empty list as well: a hub may have gates of other hosts only.
+func (c *Config) readGates(v document.Value) {
+	if v.Node.Kind == yaml.SequenceNode && len(v.Node.Content) == 0 {
+		return
+	}
+	list(&c.Gates, (*Gate).read)(v)
 }
 
 func (g *Gate) read(v document.Value) {

@@ -195,8 +195,11 @@ func (w *Warden) afterwards(ctx context.Context, g Gate, pass *Pass, why string)
 	return w.again(ctx, g, pass)
 }
 
-// again makes a pass over g and delivers what it has to say.
+// again makes a pass over g and delivers what it has to say. A gate that only other hosts have is looked at when they are.
 func (w *Warden) again(ctx context.Context, g Gate, pass *Pass) error {
+	if g.Export == "" {
+		return w.deliver(ctx, pass, []Gate{g})
+	}
 	report, err := w.pass(ctx, g, 1)
 	if err != nil {
 		return err

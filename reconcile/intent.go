@@ -24,9 +24,12 @@ type intent struct {
 	Action      string    `json:"action"`
 	Gate        string    `json:"gate"`
 	Fingerprint string    `json:"fingerprint,omitempty"`
-	Tree        string    `json:"tree"`             // of the new generation
-	Replaces    string    `json:"replaces"`         // the tree that was accepted before, empty for none
-	Paths       []string  `json:"paths,omitempty"`  // what a deploy or rollback changes
+	Tree        string    `json:"tree"`            // of the new generation
+	Replaces    string    `json:"replaces"`        // the tree that was accepted before, empty for none
+	Paths       []string  `json:"paths,omitempty"` // what a deploy or rollback changes
+	Hosts       []string  `json:"hosts,omitempty"` // that have it
+	Hub         string    `json:"hub,omitempty"`   // whose acceptance this host takes over
+	HubCommit   string    `json:"hub_commit,omitempty"`
 	Commit      string    `json:"commit,omitempty"` // of a deploy: it is there already
 	By          string    `json:"by"`
 	Why         string    `json:"why,omitempty"`
@@ -40,6 +43,9 @@ const (
 	trailerHost        = "Host"
 	trailerBy          = "Accepted-by"
 	trailerID          = "Acceptance"
+	trailerHosts       = "Hosts" // how many there are
+	trailerHub         = "Hub"
+	trailerHubCommit   = "Hub-Commit"
 )
 
 // A Decision is who decided and why.
@@ -99,7 +105,7 @@ func (w *Warden) settle(ctx context.Context, g Gate, s *state) (commit string, e
 func (w *Warden) putInForce(g Gate, s *state, in *intent, commit string) error {
 	s.Vendored = vendoredTree{}
 	s.Replaced = replacement{Tree: in.Replaces, By: in.Tree, At: in.At, Paths: in.Paths}
-	if in.Action == "accept" {
+	if in.Action == "accept" && len(in.Paths) == 0 {
 		s.Replaced = replacement{} // live is the new state already
 	}
 	if err := w.saveState(s); err != nil {
@@ -169,7 +175,21 @@ func (in *intent) trailers(host string) [][2]string {
 	if in.Fingerprint != "" {
 		t = append(t, [2]string{trailerFingerprint, in.Fingerprint})
 	}
-	return append(t, [2]string{trailerHost, host}, [2]string{trailerBy, in.By}, [2]string{trailerID, in.ID})
+	hosts := in.Hosts
+	if len(hosts) == 0 {
+		hosts = []string{host}
+	}
+	const most = 20
+	for _, name := range hosts[:min(len(hosts), most)] {
+		t = append(t, [2]string{trailerHost, name})
+	}
+	if len(hosts) > most {
+		t = append(t, [2]string{trailerHosts, fmt.Sprint(len(hosts))})
+	}
+	if in.Hub != "" {
+		t = append(t, [2]string{trailerHub, in.Hub}, [2]string{trailerHubCommit, in.HubCommit})
+	}
+	return append(t, [2]string{trailerBy, in.By}, [2]string{trailerID, in.ID})
 }
 
 func (w *Warden) intentPath(gate string) string {

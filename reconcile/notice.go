@@ -48,7 +48,7 @@ func events(r *Report, held time.Time, interval time.Duration, now time.Time) []
 	var list []notify.Event
 	for _, f := range r.Findings {
 		e := notify.Event{Kind: string(f.Result), Gate: r.Gate, Subject: subject, Summary: f.Reason, Command: f.Next,
-			Severity: int(Error.rank() - f.Result.rank()), Changes: []notify.Change{{ID: string(f.Result), Text: f.Reason}}}
+			Severity: f.Result.severity(), Changes: []notify.Change{{ID: string(f.Result), Text: f.Reason}}}
 		if len(f.Items) > 0 {
 			e.Changes = nil
 			for _, item := range f.Items {
@@ -87,7 +87,7 @@ func over(kind Result, r *Report) bool {
 	switch {
 	case r.Complete():
 		return true
-	case kind == Error, kind == BrokenPolicy, kind == LogRewound: // known whatever is published
+	case kind == Error, kind == BrokenPolicy, kind == LogRewound, kind == Unfollowed: // known whatever is published
 		return r.Result != Error
 	case kind == Missing, kind == Replayed, kind == Overdue, kind == OtherPolicy:
 		return r.Tree != "" && !r.Has(Replayed)

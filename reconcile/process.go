@@ -171,7 +171,7 @@ func processEvents(r *Report, silent map[string]time.Time, interval time.Duratio
 			title = fmt.Sprintf("gate %s: what %s has loaded is unknown", r.Gate, p.Unit)
 		}
 		list = append(list, notify.Event{Kind: string(result), Gate: r.Gate, Subject: p.subject(), Title: title,
-			Severity: int(Error.rank() - result.rank()), Summary: summary, Command: p.Fix,
+			Severity: result.severity(), Summary: summary, Command: p.Fix,
 			Changes: []notify.Change{{ID: id, Text: summary}}})
 	}
 	return list

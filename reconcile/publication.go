@@ -75,3 +75,8 @@ func (p *publication) overdue(m *manifest.Manifest, interval time.Duration, now 
 	}
 	return nil
 }
+
+// silent is overdue where there is no manifest to hold against what was seen.
+func (p *publication) silent(interval time.Duration, now time.Time) *Finding {
+	return p.overdue(&manifest.Manifest{Sequence: p.Sequence}, interval, now)
+}

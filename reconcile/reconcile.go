@@ -24,6 +24,10 @@
 //
 // Grant makes an exception for one call and a time, and Revoke ends it. Both stand in the history before they count.
 //
+// The gates of other hosts (ReconcileFleet) are judged from what was fetched of them, under the same rules and without a
+// witness; what they have in common is found, told and accepted once (fleet.go). A host can take over what such a hub
+// accepted (Adopt, in follow.go).
+//
 // reconcile knows manifest, vendor-gate, notify and durable. It does not know configuration, systemd or the command
 // line: cmd/warden joins those, and passes the policy compiler as Compile.
 package reconcile
@@ -56,6 +60,7 @@ type Gate struct {
 	// ByAccepted says that the accepted copy is what judges the agent's calls, so that its log has to name that.
 	ByAccepted bool
 	Interval   time.Duration
+	Follows    string // the hub whose acceptances this gate takes over, empty for none
 }
 
 // A Warden makes passes over gates and carries out what a person decides about them.
@@ -207,6 +212,9 @@ func (w *Warden) look(ctx context.Context, g Gate, s *state, now time.Time) (*Re
 		s.InForce = s.InForce.next(tree(f.accepted), now)
 		s.Gone, s.Source = goneRoots(s.Gone, *f, now), s.Source.next(&g.Source, now)
 		report := judge(g.Name, *f, s, g.Interval, now)
+		if err := w.judgeFollowed(g, &report); err != nil {
+			return nil, err
+		}
 		err = w.stage(ctx, g, &report, f)
 		if errors.Is(err, errExportMoved) {
 			continue

@@ -103,7 +103,7 @@ func TestReviewedChangeIsDeployedAndRestored(t *testing.T) {
 	if head := strings.TrimSpace(h.git("rev-parse", "HEAD")); head != commit {
 		t.Errorf("HEAD is %s, the rollback %s", head, commit)
 	}
-	h.git("fsck", "--strict")
+	h.fsck()
 }
 
 func TestDivergedIsNotAccepted(t *testing.T) {

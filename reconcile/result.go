@@ -16,6 +16,7 @@ type Result string
 const (
 	PublisherDisagrees Result = "publisher-disagrees" // root's own look differs from the claim, and not by age
 	Mismatch           Result = "mismatch"            // an object does not hash to its name
+	Forged             Result = "forged"              // what came as another host's export is not what that host signed
 	Replayed           Result = "replayed"            // an older manifest than one that was seen before
 	BrokenPolicy       Result = "broken-policy"       // the accepted policy is one that the gate cannot read
 	Diverged           Result = "diverged"            // live, accepted and HEAD all differ
@@ -24,6 +25,7 @@ const (
 	Rejected           Result = "rejected"            // a drift that a person saw and does not want
 	OtherPolicy        Result = "other-policy"        // the gate says that it judges by another policy than the accepted
 	LogRewound         Result = "log-rewound"         // the log of decisions does not go on from what was seen
+	Unfollowed         Result = "unfollowed"          // what the hub accepted could not be taken over
 	Unpublished        Result = "unpublished"         // live changed after it was published
 	Stale              Result = "stale"               // a service still runs what it loaded before the files changed
 	Unknown            Result = "unknown"             // what a service has loaded cannot be told
@@ -31,6 +33,7 @@ const (
 	Overdue            Result = "overdue"             // no newer manifest within twice the interval
 	Refused            Result = "refused"             // an entry that nobody could judge
 	InFlux             Result = "in-flux"             // it kept changing while it was read
+	Unfetched          Result = "unfetched"           // another host's export could not be fetched
 	Unreachable        Result = "unreachable"         // the manager of a service does not answer
 	Error              Result = "error"               // something of ours failed
 	InSync             Result = "in-sync"
@@ -44,7 +47,7 @@ func isDrift(r Result) bool { return r == Drifted || r == Diverged || r == Rejec
 // review, which may well be what mends it.
 func (r Result) beside() bool {
 	switch r {
-	case Stale, Unknown, Unreachable, OtherPolicy, LogRewound, BrokenPolicy:
+	case Stale, Unknown, Unreachable, OtherPolicy, LogRewound, Unfollowed, BrokenPolicy:
 		return true
 	}
 	return false
@@ -52,12 +55,23 @@ func (r Result) beside() bool {
 
 // rank is the place in that order; what is not named is as bad as Error.
 func (r Result) rank() int {
-	i := slices.Index([]Result{PublisherDisagrees, Mismatch, Replayed, BrokenPolicy, Diverged, Drifted, Behind, Rejected,
-		OtherPolicy, LogRewound, Unpublished, Stale, Unknown, Missing, Overdue, Refused, InFlux, Unreachable, Error, InSync}, r)
+	i := slices.Index([]Result{PublisherDisagrees, Mismatch, Forged, Replayed, BrokenPolicy, Diverged, Drifted, Behind, Rejected,
+		OtherPolicy, LogRewound, Unfollowed, Unpublished, Stale, Unknown, Missing, Overdue, Refused, InFlux, Unfetched, Unreachable, Error, InSync}, r)
 	if i < 0 {
 		return Error.rank()
 	}
 	return i
+}
+
+// severity is how bad r is for whoever is told. It does not depend on the results that only fleets have.
+func (r Result) severity() int {
+	n := Error.rank() - r.rank()
+	for _, remote := range []Result{Forged, Unfollowed, Unfetched} {
+		if r.rank() < remote.rank() {
+			n--
+		}
+	}
+	return n
 }
 
 // Code is the exit code that stands for r: 0 in sync, 1 a finding, 2 could not tell.
@@ -89,7 +103,8 @@ type Item struct {
 // A Report is how one gate stood at CheckedAt.
 type Report struct {
 	Gate        string            `json:"gate"`
-	Result      Result            `json:"result"` // the worst of Findings, or in-sync
+	Host        string            `json:"host,omitempty"` // whose it is; empty for this host
+	Result      Result            `json:"result"`         // the worst of Findings, or in-sync
 	Findings    []Finding         `json:"findings,omitempty"`
 	ID          string            `json:"id,omitempty"`          // of the drift, as people give it
 	Fingerprint string            `json:"fingerprint,omitempty"` // of Changes, when live is not what was accepted
@@ -104,13 +119,15 @@ type Report struct {
 	Processes   []Process         `json:"processes,omitempty"`
 	Stuck       bool              `json:"stuck,omitempty"`      // a part of the process still waits for an answer
 	Restorable  bool              `json:"restorable,omitempty"` // live is what a deploy replaced
+	// Unwitnessed says that nobody on this host can look at the live files: the claim is the other host's, and signed.
+	Unwitnessed bool `json:"unwitnessed,omitempty"`
 }
 
 // Complete reports whether live and accepted were really compared: only then may an open drift be cleared.
 func (r *Report) Complete() bool {
 	for _, f := range r.Findings {
 		switch f.Result {
-		case PublisherDisagrees, Mismatch, Replayed, Unpublished, Missing, Overdue, Refused, InFlux, Error:
+		case PublisherDisagrees, Mismatch, Forged, Replayed, Unpublished, Missing, Overdue, Refused, InFlux, Unfetched, Error:
 			return false
 		}
 	}

@@ -144,8 +144,12 @@ func (w *Warden) prune() error {
 			open[s.Report.Fingerprint] = true
 		}
 	}
+	fleets, err := w.fleetDrifts()
+	if err != nil {
+		return nil // likewise
+	}
 	for _, name := range names {
-		if !open[name.Name()] {
+		if !open[name.Name()] && !fleets[name.Name()] {
 			if err := w.Disk.RemoveAll(filepath.Join(w.State, "staged", name.Name())); err != nil {
 				return err
 			}

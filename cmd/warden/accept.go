@@ -35,6 +35,9 @@ func newAcceptCommand(g *globals) *cobra.Command {
 is hashed once more and the live side is read once more; if either moved on, nothing is accepted. Nor is a policy that the
 gate could not read: all that is wrong with it is listed.
 
+A drift that other hosts have is accepted once for all of them: what they published is fetched and judged again, and a
+host that moved on is left out and named. Hosts that follow this one take it over.
+
 A drift is named by its id or by its gate; that may be left out while only one is open. --yes does not ask, and needs the id.
 
 With --log and a gate, it is the gate's log of decisions that is accepted as it is now, after it was found shortened or
@@ -68,6 +71,11 @@ func runAccept(ctx context.Context, g *globals, opts acceptOptions) error {
 	s, err := g.open()
 	if err != nil {
 		return err
+	}
+	if far, err := s.findFleet(opts.id); err != nil {
+		return g.refused(err)
+	} else if far != nil {
+		return g.acceptFleet(ctx, s, far, opts)
 	}
 	drift, err := s.find(opts.id)
 	if err != nil {

@@ -41,7 +41,7 @@ func (g *globals) passDone(s *site) error {
 	if err != nil {
 		return err
 	}
-	if err := s.warden.Disk.MkdirAll(s.peersDir(), 0o700); err != nil {
+	if err := s.makePeersDir(); err != nil {
 		return err
 	}
 	if err := s.warden.Disk.WriteSealed(s.donePassFile(), append(data, '\n'), 0o600); err != nil {

@@ -46,6 +46,11 @@ func runReject(ctx context.Context, g *globals, opts rejectOptions) error {
 	if err != nil {
 		return err
 	}
+	if far, err := s.findFleet(opts.id); err != nil {
+		return g.refused(err)
+	} else if far != nil {
+		return g.rejectFleet(ctx, s, far, opts)
+	}
 	drift, err := s.find(opts.id)
 	if err != nil {
 		return g.refused(err)
@@ -156,6 +161,11 @@ func runRollback(ctx context.Context, g *globals, opts rollbackOptions) error {
 
 // one returns the gate that is named, or the only one there is.
 func (s *site) one(name string) (reconcile.Gate, error) {
+	for _, f := range s.fleets {
+		if f.Own == nil && (f.Gate == name || name == "" && len(s.gates) == 0 && len(s.fleets) == 1) {
+			return f.OnHub(), nil
+		}
+	}
 	if name == "" && len(s.gates) != 1 {
 		return reconcile.Gate{}, fmt.Errorf("there are %d gates; name one", len(s.gates))
 	}

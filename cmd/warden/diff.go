@@ -40,6 +40,7 @@ Characters that could disturb a terminal are shown escaped.`,
 // A gateDiff is the difference of one gate.
 type gateDiff struct {
 	Gate        string               `json:"gate"`
+	Hosts       []string             `json:"hosts,omitempty"` // that have it; none for this host
 	Result      reconcile.Result     `json:"result"`
 	Fingerprint string               `json:"fingerprint,omitempty"`
 	Diffs       []reconcile.FileDiff `json:"diffs"`
@@ -51,11 +52,17 @@ func runDiff(g *globals, opts diffOptions) error {
 	if err != nil {
 		return err
 	}
-	drifts, unknown, err := s.differing(opts.id)
+	all, err := s.fleetDiffs(opts.id)
 	if err != nil {
-		return err
+		return g.refused(err)
 	}
-	all := []gateDiff{}
+	var drifts []reconcile.Drift
+	var unknown []string
+	if !s.onlyFleets(opts.id, len(all)) {
+		if drifts, unknown, err = s.differing(opts.id); err != nil {
+			return err
+		}
+	}
 	for _, d := range drifts {
 		shown, err := s.diffOf(&d)
 		if err != nil {
@@ -126,7 +133,7 @@ func (s *site) diffOf(d *reconcile.Drift) (*gateDiff, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &gateDiff{d.Gate.Name, d.Report.Result, d.Report.Fingerprint, diffs, head}, nil
+	return &gateDiff{Gate: d.Gate.Name, Result: d.Report.Result, Fingerprint: d.Report.Fingerprint, Diffs: diffs, HeadDiffs: head}, nil
 }
 
 // showDrift prints the diff of a drift, for a person who is about to decide.
@@ -139,6 +146,9 @@ func (g *globals) showDrift(s *site, d *reconcile.Drift) error {
 }
 
 func (g *globals) printGateDiff(d *gateDiff) {
+	if len(d.Hosts) > 0 {
+		fmt.Fprintf(g.streams.Out, "%s: %s of %s on %s: %s\n", d.Gate, d.Result, reconcile.DriftID(d.Fingerprint), count(len(d.Hosts), "host"), strings.Join(d.Hosts, ", "))
+	}
 	g.printDiff(d.Gate, d.Diffs)
 	if len(d.HeadDiffs) > 0 {
 		fmt.Fprintf(g.streams.Out, "\n%s: what \"warden deploy\" would put in force:\n", d.Gate)

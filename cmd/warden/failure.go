@@ -110,7 +110,7 @@ func (g *globals) say(ctx context.Context, c *config.Config, sinks []notify.Sink
 // canKeep finds out whether an outbox can take another notice, before it holds half of it.
 func canKeep(o *notify.Outbox) error {
 	const enough = 64 << 10
-	if err := o.Disk.MkdirAll(o.Dir, 0o700); err != nil {
+	if err := errors.Join(o.Disk.MkdirAll(filepath.Dir(o.Dir), 0o711), o.Disk.MkdirAll(o.Dir, 0o700)); err != nil {
 		return err
 	}
 	probe := filepath.Join(o.Dir, ".tmp-probe") // a name that a delivery clears away

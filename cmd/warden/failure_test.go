@@ -241,6 +241,7 @@ func TestWhatAFailureIsCalled(t *testing.T) {
 
 // TestFailuresUnderSystemd lets the units of a host fail in every way that a unit can, with the real programs.
 func TestFailuresUnderSystemd(t *testing.T) {
+	t.Parallel() // it has a machine of its own, and waits for it
 	const programs = "/opt/gatehouse"
 	var options []string
 	if os.Getenv("GATEHOUSE_TEST_INSIDE_SYSTEMD") == "" && os.Geteuid() == 0 {

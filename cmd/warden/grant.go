@@ -83,10 +83,10 @@ func runGrant(ctx context.Context, g *globals, opts grantOptions) error {
 	if !opts.yes {
 		g.showRefused(call)
 		if !g.streams.Interactive() {
-			return fmt.Errorf("grant asks on a terminal, and this is none; read the call above, then: %s grant %s --for %v --yes --subject %s",
-				g.program(), call.entry.ID, opts.lasting, call.subject)
+			return fmt.Errorf("grant asks on a terminal, and this is none; read the call above, then: %s grant %s --for %s --yes --subject %s",
+				g.program(), call.entry.ID, inWords(opts.lasting), call.subject)
 		}
-		if !g.agreed(ctx, fmt.Sprintf("\nLet it through for %v?", opts.lasting)) {
+		if !g.agreed(ctx, fmt.Sprintf("\nLet it through for %s?", inWords(opts.lasting))) {
 			fmt.Fprintln(g.streams.Out, "not granted")
 			return cli.Exit(cli.No)
 		}

@@ -62,14 +62,9 @@ func runHistory(g *globals, opts historyOptions) error {
 	var text strings.Builder
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	for i, e := range events {
-		what := "-"
-		if e.Fingerprint != "" {
-			what = reconcile.DriftID(e.Fingerprint)
-		} else if to := firstWith(events[:i], e); e.Action == "rollback" && to != "" {
-			what = "to " + to[:min(12, len(to))]
-		}
-		if e.Grant != "" {
-			what = e.Grant
+		what := decidedOn(events[:i], &e)
+		if what == "" {
+			what = "-"
 		}
 		commit := "-"
 		if e.Commit != "" {
@@ -85,6 +80,22 @@ func runHistory(g *globals, opts historyOptions) error {
 		fmt.Fprintln(g.streams.Out, strings.TrimRight(line, " \n"))
 	}
 	return nil
+}
+
+// decidedOn is what an event was about: a drift, an exception, or where a rollback went; empty for the gate itself.
+func decidedOn(earlier []reconcile.Event, e *reconcile.Event) string {
+	if e.Grant != "" {
+		return e.Grant
+	}
+	if e.Fingerprint != "" {
+		return reconcile.DriftID(e.Fingerprint)
+	}
+	if e.Action == "rollback" {
+		if to := firstWith(earlier, *e); to != "" {
+			return "to " + to[:min(12, len(to))]
+		}
+	}
+	return ""
 }
 
 // historyText is why something was decided, and of an exception for what.

@@ -19,6 +19,7 @@ import (
 // TestHostUnderSystemd is the whole story on a host that was installed for real: services that loaded a plugin, passes
 // by timers and by the path unit, a drift, its acceptance, and the restart that ends it.
 func TestHostUnderSystemd(t *testing.T) {
+	t.Parallel() // it has a machine of its own, and waits for it
 	const programs = "/opt/gatehouse"
 	var options []string
 	if os.Getenv("GATEHOUSE_TEST_INSIDE_SYSTEMD") == "" && os.Geteuid() == 0 {

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -17,20 +19,23 @@ const (
 	agentID   = 31337
 )
 
-// TestMain builds both programs, and as root moves into a mount namespace of its own, where /etc may be changed: the
+// TestMain makes a place for the programs, and as root moves into a mount namespace of its own, where /etc may be changed: the
 // place of root's index is fixed, and the scripts need a user.
 func TestMain(m *testing.M) {
 	if os.Getenv("GATEHOUSE_TEST_INSIDE_SYSTEMD") != "" {
 		os.Exit(m.Run()) // a machine has all this to itself
 	}
 	if os.Geteuid() == 0 && os.Getenv("GATEHOUSE_TEST_NAMESPACE") == "" {
-		os.Exit(inNamespace())
+		os.Exit(withPrograms(inNamespace))
 	}
 	if os.Getenv("GATEHOUSE_TEST_NAMESPACE") != "" {
 		if err := furnish(); err != nil {
 			fmt.Fprintln(os.Stderr, "furnish the namespace:", err)
 			os.Exit(1)
 		}
+	}
+	if os.Getenv(builtDir) == "" {
+		os.Exit(withPrograms(m.Run))
 	}
 	os.Exit(m.Run())
 }
@@ -96,22 +101,43 @@ func furnish() error {
 	return os.RemoveAll("/etc/gatehouse")
 }
 
-// build returns a directory with the programs, as they are installed.
+// build returns a directory with the programs, as they are installed. They are linked once for all tests.
 func build(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "gatehouse-bin-") // not t.TempDir: the agent's user must get there
+	dir, err := programsOnce()
 	if err != nil {
 		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	out, err := exec.Command("go", "build", "-o", dir+"/", "gatehouse/cmd/warden", "gatehouse/cmd/gate", "gatehouse/cmd/gate-mcp").CombinedOutput()
-	if err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	return dir
+}
+
+var programsOnce = sync.OnceValues(func() (string, error) {
+	dir := os.Getenv(builtDir) // not t.TempDir: it is shared, and the agent's user must get there
+	if dir == "" {
+		return "", errors.New("TestMain has made no directory for the programs")
+	}
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", dir+"/", "gatehouse/cmd/warden", "gatehouse/cmd/gate", "gatehouse/cmd/gate-mcp", "gatehouse/cmd/warden-exchange")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return dir, nil
+})
+
+// builtDir is the variable that names the directory of the programs.
+const builtDir = "GATEHOUSE_TEST_PROGRAMS"
+
+// withPrograms runs the tests with a directory for the programs, which is gone afterwards.
+func withPrograms(run func() int) int {
+	dir, err := os.MkdirTemp("", "gatehouse-bin-")
+	if err == nil {
+		defer os.RemoveAll(dir)
+		err = errors.Join(os.Chmod(dir, 0o755), os.Setenv(builtDir, dir))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return run()
 }
 
 // TestScripts runs what a user types, with the real programs, as two users.

@@ -132,6 +132,10 @@ func runMaintenance(ctx context.Context, g *globals, opts maintenanceOptions) er
 	if len(done.problems) > 0 {
 		return fmt.Errorf("it is noted, and others may not know yet: %w", errors.Join(done.problems...))
 	}
+	if opts.end {
+		fmt.Fprintln(g.streams.Out, "it is over, and others know")
+		return nil
+	}
 	return g.showMaintenance(s)
 }
 
@@ -165,7 +169,7 @@ func (g *globals) showMaintenance(s *site) error {
 		fmt.Fprintln(g.streams.Out, "no maintenance is announced")
 		return nil
 	}
-	fmt.Fprintf(g.streams.Out, "%s may be silent for %v more, until %s: %s (%s)\n", s.config.Host, m.left(s).Round(time.Second),
+	fmt.Fprintf(g.streams.Out, "%s may be silent for %s more, until %s: %s (%s)\n", s.config.Host, inWords(m.left(s).Round(time.Second)),
 		m.Until.Format(time.RFC3339), cli.Line(m.Why), cli.Printable(m.By))
 	return nil
 }

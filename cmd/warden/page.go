@@ -158,5 +158,9 @@ func (g *globals) writePage(name string, content []byte, perm fs.FileMode) error
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%q is not a file; name one that may be replaced, or - for standard output", name)
 	}
-	return durable.Disk{}.WriteFile(path, content, perm)
+	err = durable.Disk{}.WriteFile(path, content, perm)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%q cannot be written: make its directory first", path)
+	}
+	return err
 }

@@ -25,9 +25,20 @@ var errAlone = errors.New(`this host is alone: its configuration has no section 
 
 func (s *site) peersDir() string { return filepath.Join(s.config.State, "peers") }
 
+// makePeersDir makes the directory where it is missing.
+func (s *site) makePeersDir() error {
+	if err := s.makeState(); err != nil {
+		return err
+	}
+	return s.warden.Disk.MkdirAll(s.peersDir(), 0o700)
+}
+
+// makeState makes the state directory where it is missing, so that the users of gates can reach what is theirs in it.
+func (s *site) makeState() error { return s.warden.Disk.MkdirAll(s.config.State, 0o711) }
+
 // lockPeers keeps two processes from speaking for this host at once.
 func (s *site) lockPeers(ctx context.Context) (unlock func(), err error) {
-	if err := s.warden.Disk.MkdirAll(s.peersDir(), 0o700); err != nil {
+	if err := s.makePeersDir(); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
@@ -85,7 +96,7 @@ func (s *site) makeHostKey() (key ed25519.PrivateKey, made bool, err error) {
 	if key, err = peer.NewKey(); err != nil {
 		return nil, false, err
 	}
-	if err := s.warden.Disk.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := errors.Join(s.makeState(), s.warden.Disk.MkdirAll(filepath.Dir(path), 0o700)); err != nil {
 		return nil, false, err
 	}
 	return key, true, s.warden.Disk.WriteFile(path, []byte(peer.FormatPrivateKey(key)+"\n"), 0o600)

@@ -88,22 +88,25 @@ func (g *globals) openFailures(s *site) []failure {
 }
 
 func (g *globals) printRows(s *site, rows []row, asJSON bool) error {
-	return g.printStatus(s, rows, nil, asJSON)
+	return g.printAll(s, rows, nil, nil, asJSON)
 }
 
-func (g *globals) printStatus(s *site, rows []row, failures []failure, asJSON bool) error {
+// printAll prints the gates of this host, those of other hosts, and the runs that failed.
+func (g *globals) printAll(s *site, rows []row, fleets []*reconcile.FleetStatus, failures []failure, asJSON bool) error {
 	if asJSON {
 		return cli.PrintJSON(g.streams.Out, struct {
-			Schema   string    `json:"schema"`
-			Host     string    `json:"host"`
-			Gates    []row     `json:"gates"`
-			Failures []failure `json:"failures,omitempty"`
-		}{statusSchema, s.config.Host, rows, failures})
+			Schema   string     `json:"schema"`
+			Host     string     `json:"host"`
+			Gates    []row      `json:"gates"`
+			Fleet    []fleetRow `json:"fleet,omitempty"`
+			Failures []failure  `json:"failures,omitempty"`
+		}{statusSchema, s.config.Host, rows, fleetRows(fleets), failures})
 	}
 	paint := painter(g.streams.Colour())
 	for _, r := range rows {
 		printRow(g.streams.Out, paint, &r, time.Now())
 	}
+	printFleets(g.streams.Out, paint, fleets, time.Now())
 	for _, f := range failures {
 		fmt.Fprintf(g.streams.Out, "%s  %s\n  → %s\n", paint(cli.Unknown, cli.Line(f.Summary)), since(f.Since, time.Now()), cli.Line(f.Command))
 	}

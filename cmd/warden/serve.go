@@ -17,26 +17,71 @@ import (
 	"gatehouse/reconcile"
 )
 
+type serveOptions struct {
+	listen   listenOptions
+	noPasses bool
+}
+
 func newServeCommand(g *globals) *cobra.Command {
-	return &cobra.Command{
+	var opts serveOptions
+	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Make passes on the schedule of the configuration, for hosts without timers",
 		Long: `Make a pass now and then whenever "schedule:" says, in UTC. The configuration is read anew for each pass, and a
 broken one is reported and does not end the service. Readiness, status and watchdog are told to systemd where it asks
-for them. A pass that hangs in the kernel ends the service with exit code 2, so that it is started afresh.`,
-		Example: `  warden serve --config /etc/gatehouse/warden.yaml`,
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), g) },
+for them. A pass that hangs in the kernel ends the service with exit code 2, so that it is started afresh.
+
+--listen also serves a page that shows how this host stands, and what it knows of others, at / and numbers for Prometheus
+at /metrics. It only shows. It asks nobody who they are, so it takes addresses of this host only, where every user of the
+host can read it; --listen-anywhere takes others, for use behind a proxy that asks. "--listen systemd" takes the socket of
+a socket unit. With --no-passes it does nothing else, on hosts where timers make the passes.`,
+		Example: `  warden serve --config /etc/gatehouse/warden.yaml
+  warden serve --listen 127.0.0.1:9477
+  warden serve --listen 127.0.0.1:9477 --no-passes`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), g, opts) },
 	}
+	set := cmd.Flags()
+	set.StringVar(&opts.listen.address, "listen", "", "serve the status page and the metrics at `ADDRESS:PORT`")
+	set.BoolVar(&opts.listen.anywhere, "listen-anywhere", false, "take an address that other machines can reach")
+	set.StringSliceVar(&opts.listen.names, "listen-name", nil, "answer requests for this host `name` too, as of a proxy")
+	set.BoolVar(&opts.noPasses, "no-passes", false, "only serve the page, and make no passes")
+	return cmd
+}
+
+func (o serveOptions) check() error {
+	switch {
+	case o.listen.address == "" && (o.listen.anywhere || len(o.listen.names) > 0):
+		return errors.New("--listen-anywhere and --listen-name say more about --listen ADDRESS:PORT")
+	case o.listen.address == "" && o.noPasses:
+		return errors.New("--no-passes without --listen ADDRESS:PORT leaves nothing to do")
+	}
+	return nil
 }
 
 // passTimeout bounds one pass of the service.
 const passTimeout = time.Minute
 
-func runServe(ctx context.Context, g *globals) error {
+func runServe(ctx context.Context, g *globals, opts serveOptions) error {
+	if err := opts.check(); err != nil {
+		return err
+	}
 	s, err := g.openForPass()
 	if err != nil {
 		return err
+	}
+	if opts.listen.address != "" {
+		end, err := g.listen(ctx, opts.listen, s.config.Host)
+		if err != nil {
+			return err
+		}
+		defer end()
+	}
+	if opts.noPasses {
+		notifySystemd(daemon.SdNotifyReady)
+		<-ctx.Done()
+		notifySystemd(daemon.SdNotifyStopping)
+		return nil
 	}
 	schedule, err := parseSchedule(s.config.Schedule, time.Now())
 	if err != nil {
@@ -46,8 +91,14 @@ func runServe(ctx context.Context, g *globals) error {
 	var alive atomic.Int64 // when the loop last moved, in Unix seconds
 	alive.Store(time.Now().Unix())
 	go watchdog(ctx, &alive)
+	passes := make(chan struct{}, 1)
+	go g.serveBeats(ctx, passes)
 	for first := true; ; first = false {
 		result, err := g.servePass(ctx)
+		select {
+		case passes <- struct{}{}:
+		default: // what comes after the pass before has not begun yet
+		}
 		if ctx.Err() != nil {
 			break
 		}
@@ -79,14 +130,14 @@ func (g *globals) servePass(ctx context.Context) (reconcile.Result, error) {
 		return reconcile.Error, err
 	}
 	pass, err := within(ctx, passTimeout, func(ctx context.Context) (*reconcile.Pass, error) {
-		pass, err := s.warden.Reconcile(ctx, s.gates)
+		pass, err := g.reconcileAll(ctx, s, s.gates, s.fleets, false)
 		if err != nil {
 			return nil, err
 		}
 		if err := g.leave(s); err != nil {
 			return pass, err
 		}
-		return pass, g.completed(ctx, s, cli.Yes)
+		return pass, errors.Join(g.completed(ctx, s, cli.Yes), g.passDone(s))
 	})
 	if err != nil {
 		return reconcile.Error, err

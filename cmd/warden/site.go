@@ -28,6 +28,8 @@ type site struct {
 	config *config.Config
 	warden *reconcile.Warden
 	gates  []reconcile.Gate
+	fleets []reconcile.Fleet // gates of other hosts
+	keys   map[string]string // public keys of other hosts
 	users  map[string]uint32 // uid by gate
 
 	checker systemd.Checker
@@ -71,6 +73,14 @@ func newSite(c *config.Config, program string, streams cli.Streams, disk durable
 	if err != nil {
 		return nil, err
 	}
+	var follows string
+	if c.Peers != nil {
+		follows = c.Peers.Follow
+		s.keys = make(map[string]string, len(c.Peers.Hosts))
+		for _, h := range c.Peers.Hosts {
+			s.keys[h.Name] = h.Key
+		}
+	}
 	for _, g := range c.Gates {
 		uid, err := g.UID()
 		if err == nil {
@@ -78,10 +88,11 @@ func newSite(c *config.Config, program string, streams cli.Streams, disk durable
 		}
 		s.gates = append(s.gates, reconcile.Gate{
 			Name: g.Name, User: sudoUser(g, uid), Problem: err, GroupID: groupOf(g), Export: g.Export, Witness: g.Witness, Interval: g.Interval,
-			ByAccepted: g.Decide != config.DecideLive,
-			Source:     manifest.Source{Live: g.Live, Owner: uid, Limits: g.Limits},
+			ByAccepted: g.Decide != config.DecideLive, Follows: follows,
+			Source: manifest.Source{Live: g.Live, Owner: uid, Limits: g.Limits},
 		})
 	}
+	s.fleets = s.fleetsOf(c)
 	repository, repositoryErr := vendorgate.Open(c.Repository, c.Vendored)
 	if repositoryErr == nil {
 		repository.Disk = disk
@@ -147,6 +158,11 @@ func (s *site) unknownGate(name string) error {
 	var names []string
 	for _, g := range s.gates {
 		names = append(names, g.Name)
+	}
+	for _, f := range s.fleets {
+		if !slices.Contains(names, f.Gate) {
+			names = append(names, f.Gate)
+		}
 	}
 	hint := "configured: " + strings.Join(names, ", ")
 	if nearest := cli.Nearest(name, names); nearest != "" {

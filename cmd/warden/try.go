@@ -178,10 +178,10 @@ func (t *trial) epilogue() {
 	t.printf(`
 That was the loop: an export that is only believed where it hashes right, one message, one command, one commit.
 
-For real, on a host with an agent:
+For real, on a host with an agent, as docs/install.md says in full, from building the programs on:
   1. sudo warden install --gate NAME --user AGENT --dry-run    shows what would be put in place; without --dry-run, does it
   2. sudo warden doctor                                        says what is missing, in the order in which to mend it
-  3. sudo warden reconcile; sudo warden accept                 the first review; docs/install.md has the whole way
+  3. sudo warden reconcile; sudo warden accept                 the first review
 `)
 }
 

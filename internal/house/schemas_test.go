@@ -219,6 +219,12 @@ repository: /srv/gate
 gates: [{name: a, user: agent, live: [{name: policy, root: /home/agent/p}]}]
 peers: {exchange: {directory: /mnt/gatehouse}}
 `,
+	"warden of a hub": `version: 1
+repository: /srv/gate
+peers: {exchange: {directory: /mnt/gatehouse}, hosts: [{name: one, key: "ed25519:11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="}]}
+fleet: [{gate: claude}]
+gates: []
+`,
 	"gate with everything": `version: 1
 shell: full
 enforce: observe
