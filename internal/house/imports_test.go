@@ -23,7 +23,7 @@ var mayImport = map[string][]string{
 		"gate/secret", "gate/ltl", "gate/spec", "gate/shell", "gate/flags", "gate/call", "manifest", "config", "vendor-gate/default", "internal/durable", "internal/cli",
 	},
 	"cmd/gate-mcp":        {"gate", "gate/catalog", "gate/catalog/caller", "gate/ledger", "config", "internal/cli"}, // what gate mcp becomes
-	"cmd/warden-exchange": {"exchange", "exchange/server", "internal/durable", "internal/cli"},            // what warden exchange becomes
+	"cmd/warden-exchange": {"exchange", "exchange/server", "internal/durable", "internal/cli"},                      // what warden exchange becomes
 	"cmd/warden": {
 		"reconcile", "fleet", "peer", "exchange", "exchange/jetstream", "page", "systemd", "notify", "vendor-gate", "vendor-gate/default", "gate", "gate/flags", "gate/ledger",
 		"manifest", "config", "internal/safefs", "internal/durable", "internal/cli",
@@ -54,15 +54,15 @@ var mayImport = map[string][]string{
 	"gate/catalog/caller":        {"gate", "gate/catalog", "gate/ledger", "config", "internal/durable"}, // who takes calls: the service, or this process
 	"gate": {
 		"gate/shell", "gate/spec", "gate/flags", "gate/policy", "gate/rules", "gate/memory", "gate/ledger", "gate/secret",
-		"gate/call", "manifest", "config", "internal/durable", "internal/wire",
+		"gate/call", "manifest", "config", "internal/durable", "internal/spelling", "internal/wire",
 	},
 	"gate/policy":               {"gate/spec", "gate/shell", "gate/call", "internal/document", "internal/wire"},
-	"gate/rules":                {"gate/rules/library", "gate/memory", "gate/ltl", "gate/spec", "gate/call", "internal/document", "internal/wire"},
+	"gate/rules":                {"gate/rules/library", "gate/memory", "gate/ltl", "gate/spec", "gate/call", "internal/document", "internal/spelling", "internal/wire"},
 	"gate/rules/library":        {},
 	"gate/memory":               {"gate/secret", "internal/durable", "internal/wire"},
 	"gate/ledger":               {"gate/secret", "internal/durable"},
 	"gate/secret":               {},
-	"gate/spec":                 {"gate/shell", "gate/call"},
+	"gate/spec":                 {"gate/shell", "gate/call", "internal/spelling"},
 	"gate/spec/internal/corpus": {"gate/spec", "gate/shell", "gate/call"},         // measures, for BENCHMARKS.md
 	"gate/internal/corpus":      {"gate", "gate/spec", "gate/shell", "gate/call"}, // the same for what a policy decides
 	"gate/spec/internal/check":  {"gate/spec"},                                    // go generate
