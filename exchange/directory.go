@@ -206,7 +206,7 @@ func (d *Directory) scan(ctx context.Context, under Key, seen map[Key]safefs.Inf
 // keysUnder returns the keys at and below under. A host whose directory is none gets a key without Rest, which cannot be
 // read and says so. Names that are no keys are nobody's.
 func keysUnder(ctx context.Context, tree *safefs.Dir, under Key) ([]Key, error) {
-	if under.Rest != "" || under.Kind == Beats && under.Host != "" {
+	if under.Host != "" && (under.Rest != "" || under.Kind == Beats) {
 		return []Key{under}, nil
 	}
 	hosts := []string{under.Host}
@@ -223,6 +223,10 @@ func keysUnder(ctx context.Context, tree *safefs.Dir, under Key) ([]Key, error) 
 		}
 		if !under.Kind.rest() {
 			keys = append(keys, Key{Kind: under.Kind, Host: host})
+			continue
+		}
+		if under.Rest != "" {
+			keys = append(keys, Key{under.Kind, host, under.Rest})
 			continue
 		}
 		rests, err := names(ctx, tree, string(under.Kind)+"/"+host)

@@ -38,7 +38,7 @@ type Exchange interface {
 	Get(ctx context.Context, key Key) (Entry, error)
 
 	// List yields all that is stored at and below under, with values, in no particular order, in one sweep. A Key with an
-	// empty Host or Rest means all hosts, or all of that host. What could not be read of one key is in that entry's Err;
+	// empty Host or Rest means all hosts, or all of that host; see Key. What could not be read of one key is in that entry's Err;
 	// an error that stands alone ends the sweep, and what came before it is not all. Objects cannot be listed.
 	List(ctx context.Context, under Key) iter.Seq2[Entry, error]
 

@@ -49,7 +49,9 @@ const (
 	maxRest = 128
 )
 
-// A Key names one value: KIND/HOST/REST. As an argument of List and Watch, a Key without Host or Rest means all below it.
+// A Key names one value: KIND/HOST/REST. As an argument of List and Watch, a Key without Host or Rest means all hosts, or
+// all that a host has. One with a Rest and no Host means that one value of each host: a host that leaves a million others
+// keeps nobody busy with them.
 type Key struct {
 	Kind Kind
 	Host string // the host that writes it
@@ -109,6 +111,8 @@ func (k Key) CheckUnder() error {
 		return nil
 	case k.Rest == "":
 		return CheckHost(k.Host)
+	case k.Host == "":
+		return Key{k.Kind, "all", k.Rest}.Check()
 	default:
 		return k.Check()
 	}

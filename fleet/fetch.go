@@ -43,23 +43,30 @@ type Statements struct {
 	err     error // why it may not be all
 }
 
-// Sweep reads the statements of all hosts.
-func (h *Hub) Sweep(ctx context.Context) *Statements {
+// Sweep reads the statements of all hosts about these gates. What else hosts leave in the exchange is not read: one that
+// leaves a million statements keeps no hub busy with them.
+func (h *Hub) Sweep(ctx context.Context, gates ...string) *Statements {
 	st := &Statements{entries: make(map[exchange.Key]exchange.Entry)}
-	for entry, err := range h.Exchange.List(ctx, exchange.Key{Kind: exchange.Exports}) {
-		if err != nil && entry.Key == (exchange.Key{}) {
-			st.err = err
-			break
-		}
-		if err != nil && entry.Err == nil {
-			entry.Err = err
-		}
-		st.entries[entry.Key] = entry
+	for _, gate := range gates {
+		st.err = errors.Join(st.err, h.sweep(ctx, gate, st.entries))
 	}
 	if st.err == nil && ctx.Err() != nil {
 		st.err = fmt.Errorf("%w: %w", exchange.ErrUnavailable, ctx.Err())
 	}
 	return st
+}
+
+func (h *Hub) sweep(ctx context.Context, gate string, into map[exchange.Key]exchange.Entry) error {
+	for entry, err := range h.Exchange.List(ctx, exchange.Key{Kind: exchange.Exports, Rest: gate}) {
+		if err != nil && entry.Key == (exchange.Key{}) {
+			return err
+		}
+		if err != nil && entry.Err == nil {
+			entry.Err = err
+		}
+		into[entry.Key] = entry
+	}
+	return nil
 }
 
 // Fetched is what was learned of one gate, and when.
@@ -141,7 +148,7 @@ func (h *Hub) claim(st *Statements, gate, host string) reconcile.Remote {
 const (
 	verifiers = 4  // hosts whose signatures are looked at together
 	fetchers  = 16 // lists of entries that are fetched together
-	askers    = 3  // hosts that are asked for the same list
+	askers    = 3  // hosts that are asked in vain for the same list
 )
 
 // inParallel calls do for 0 to n-1, a number of them together.
@@ -184,15 +191,22 @@ func (h *Hub) fetchObjects(ctx context.Context, w Wish, remotes []reconcile.Remo
 	})
 }
 
-// fetchContent sees to it that one list of entries, and what is wanted of it, is here.
+// fetchContent sees to it that one list of entries, and what is wanted of it, is here. Hosts that say that they have it
+// and do not cost a moment each; those that cannot be asked, a long one, so few of them are.
 func (h *Hub) fetchContent(ctx context.Context, w Wish, content string, hosts []*reconcile.Remote) {
 	store := objects{h.Objects, h.Disk}
-	for _, host := range hosts[:min(len(hosts), askers)] {
+	left := askers
+	for _, host := range hosts {
 		bad := h.fetchFrom(ctx, &store, w, content, host.Host)
 		if bad == nil {
 			return
 		}
-		host.Bad = bad
+		if host.Bad = bad; len(bad) == 0 {
+			left--
+		}
+		if left == 0 || ctx.Err() != nil {
+			return
+		}
 	}
 }
 
@@ -229,7 +243,7 @@ func (h *Hub) fetchFrom(ctx context.Context, store *objects, w Wish, content, ho
 			whole = false
 			bad = append(bad, badItem(fmt.Sprintf("%q", entry.Path), err)...)
 		}
-		if len(bad) == maxBad || ctx.Err() != nil {
+		if len(bad) == maxBad || ctx.Err() != nil || errors.Is(err, exchange.ErrUnavailable) {
 			break
 		}
 	}

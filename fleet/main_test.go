@@ -268,7 +268,7 @@ func (h *hub) fetchFrom(ctx context.Context, ex exchange.Exchange, disk durable.
 		return nil, err
 	}
 	f := h.fetcher(ex, disk)
-	got, err := f.Fetch(ctx, f.Sweep(ctx), fleet.Wish{Gate: gateName, Hosts: h.hosts, Limits: testLimits(), Known: known, Wants: wants}, h.w.now)
+	got, err := f.Fetch(ctx, f.Sweep(ctx, gateName), fleet.Wish{Gate: gateName, Hosts: h.hosts, Limits: testLimits(), Known: known, Wants: wants}, h.w.now)
 	if err != nil {
 		return nil, err
 	}

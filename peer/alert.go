@@ -7,7 +7,7 @@ const (
 	turn      = 30 * time.Second // between one watcher and the next
 	longest   = 10 * time.Minute // that any of them waits for its turn
 	leaseTime = 10 * time.Minute // of a claim: longer than a delivery takes, and a look later
-	believed  = 24 * time.Hour   // for how long a first "told" counts, doubled each time
+	believed  = 24 * time.Hour   // for how long a first "told" counts, doubled with each host that says so
 	keepSaid  = 7 * 24 * time.Hour
 )
 
@@ -25,8 +25,11 @@ type Alert struct {
 	Sent     bool          `json:"sent"`      // it reached a receiver
 	Closing  bool          `json:"closing"`   // the record is cleared, and some receiver may not know
 	Lost     bool          `json:"lost"`      // the memory of it was: whether it is over is not known yet
+	Held     time.Duration `json:"held"`      // by claims of others, when it was this host's turn
 	Reason   string        `json:"reason"`
 	Next     string        `json:"next"`
+	// Heard is what others said of it, by host: as much of that as counts.
+	Heard map[string]heard `json:"heard"`
 }
 
 // A move is what a watcher does about an alert.
@@ -80,7 +83,7 @@ func (a *Alert) patience(s standing, at seat) time.Duration {
 	if s.over {
 		return at.settle
 	}
-	return believed << min(s.round-1, 5)
+	return believed << min(s.tellers-1, 5)
 }
 
 func (a *Alert) planOver(s standing, at seat) move {

@@ -15,6 +15,10 @@ import (
 // stuck is after how long a watcher that cannot claim speaks without: a claim only delays.
 const stuck = 30 * time.Minute
 
+// outwaited is for how long claims of others hold this watcher up, by its own clock. The exchange lets them have an hour
+// all together; in a directory, somebody may change when a claim was made.
+const outwaited = 2 * time.Hour
+
 // hiccup is for how long at least the exchange has to be away before that is told.
 const hiccup = 15 * time.Minute
 
@@ -57,14 +61,13 @@ func (c *council) meet(ctx context.Context) error {
 	return errors.Join(err, c.note())
 }
 
-// hear reads what each watcher says that it told. What a host says of itself, and what one says that is itself in
-// question, does not count. That nothing can be heard is no obstacle: then this host speaks as well.
+// hear reads what each watcher says that it told. What one says that is itself in question does not count. That nothing can be heard is no obstacle: then this host speaks as well.
 func (c *council) hear(ctx context.Context) {
 	c.words = make(map[string][]word)
 	if len(c.Inventory) == 0 {
 		return // whoever watches nobody has nothing to tell
 	}
-	for entry, err := range c.Exchange.List(ctx, exchange.Key{Kind: exchange.Told}) {
+	for entry, err := range c.Exchange.List(ctx, exchange.Key{Kind: exchange.Told, Rest: toldName}) {
 		if err != nil {
 			c.warn("what other hosts told cannot be read: %v", err)
 			break
@@ -87,9 +90,7 @@ func (c *council) hear(ctx context.Context) {
 			continue
 		}
 		for _, s := range statements {
-			if s.Subject != host {
-				c.words[s.Alert] = append(c.words[s.Alert], word{host, s})
-			}
+			c.words[s.Alert] = append(c.words[s.Alert], word{host, s})
 		}
 	}
 }
@@ -144,6 +145,7 @@ func (c *council) recall() error {
 			c.memory.Alerts[id] = a
 		}
 		a.Record = r.ID()
+		a.hear(c.words[id], c.ownRound(id))
 		c.noteSent(id, a, r)
 	}
 	return nil
@@ -155,18 +157,20 @@ func (c *council) noteSent(id string, a *Alert, r *notify.Record) {
 		a.Sent = a.Sent || r.Sinks[sink.Name()].Revision > 0
 	}
 	if _, known := c.memory.Said[id]; a.Sent && !known {
-		c.memory.Said[id] = said{Statement: Statement{Alert: id, Kind: a.Kind, Subject: a.Subject, Round: standingOf(c.words[id]).round + 1}}
+		c.memory.Said[id] = said{Statement: Statement{Alert: id, Kind: a.Kind, Subject: a.Subject, Round: c.standing(id, a).round + 1}}
 	}
 }
 
-// standing is how an alert stands by all that was said, by this host as well.
-func (c *council) standing(id string) standing {
-	words := c.words[id]
+// standing is how an alert stands by all that was said and counts, by this host as well.
+func (c *council) standing(id string, a *Alert) standing {
+	words := a.believed()
 	if s, ok := c.memory.Said[id]; ok {
-		words = append(slices.Clone(words), word{c.Host, s.Statement})
+		words = append(words, word{c.Host, s.Statement})
 	}
 	return standingOf(words)
 }
+
+func (c *council) ownRound(id string) int { return c.memory.Said[id].Round }
 
 // seatFor counts the watchers that come before this one.
 func (c *council) seatFor(a *Alert) seat {
@@ -180,7 +184,9 @@ func (c *council) seatFor(a *Alert) seat {
 }
 
 func (c *council) act(ctx context.Context, id string, a *Alert) error {
-	s := c.standing(id)
+	a.hear(c.words[id], c.ownRound(id))
+	a.distrust(func(host string) bool { return c.has(host, BadSignature, Replayed) })
+	s := c.standing(id, a)
 	if s.round != a.Round || s.over != a.Ended {
 		a.Round, a.Ended, a.RoundFor = s.round, s.over, 0
 	} else {
@@ -188,14 +194,12 @@ func (c *council) act(ctx context.Context, id string, a *Alert) error {
 	}
 	switch a.plan(s, c.seatFor(a)) {
 	case tell:
-		if !c.mayTell(ctx, fmt.Sprintf("%s.%d", id, s.round+1), a.For) {
-			c.hold[noticeName(a.Subject)] = true
+		if !c.mayTell(ctx, fmt.Sprintf("%s.%d", id, s.round+1), a, a.For) {
 			return nil
 		}
 		return c.report(a, id)
 	case claim:
-		if !c.mayTell(ctx, id+".over", a.OverFor) {
-			c.hold[noticeName(a.Subject)] = true
+		if !c.mayTell(ctx, id+".over", a, a.OverFor) {
 			return nil
 		}
 		return c.close(a, id)
@@ -217,14 +221,20 @@ func (c *council) act(ctx context.Context, id string, a *Alert) error {
 	return nil
 }
 
-// mayTell claims the right to tell. Where that cannot be found out it waits a while, and then speaks.
-func (c *council) mayTell(ctx context.Context, id string, waited time.Duration) bool {
+// mayTell claims the right to tell. Where that cannot be found out, or others hold it longer than all of them can by the
+// rules, it waits a while, and then speaks.
+func (c *council) mayTell(ctx context.Context, id string, a *Alert, waited time.Duration) bool {
 	got, err := c.Exchange.Claim(ctx, id, leaseTime)
 	if err != nil {
 		c.warn("%s cannot be claimed: %v", id, err)
-		return waited >= stuck
 	}
-	return got.Mine
+	if got.Mine || err != nil && waited >= stuck || a.Held >= outwaited {
+		a.Held = 0
+		return true
+	}
+	a.Held += c.passed
+	c.hold[noticeName(a.Subject)] = true
+	return false
 }
 
 func (c *council) report(a *Alert, id string) error {
@@ -319,7 +329,7 @@ func (c *council) note() error {
 				c.memory.Said[id] = said{Statement: Statement{Alert: id, Kind: a.Kind, Subject: a.Subject}}
 			}
 			s := c.memory.Said[id]
-			s.Round = max(c.standing(id).round, 1)
+			s.Round = max(c.standing(id, a).round, 1)
 			c.memory.Said[id] = s
 			c.forget(id)
 		}

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -34,7 +35,26 @@ func ParseKey(s string) (ed25519.PublicKey, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%q is no public key of a host: %w", s, err)
 	}
+	if ofLowOrder(key) {
+		return nil, fmt.Errorf("%q is no public key of a host: there are signatures of anything for it that take no private key", s)
+	}
 	return key, nil
+}
+
+// ofLowOrder reports whether a key, such as one of zeros that holds a place, is one of the few points for which anybody
+// can make signatures. The library takes them. No private key has one of them.
+func ofLowOrder(key []byte) bool {
+	masked := slices.Clone(key)
+	masked[len(masked)-1] &= 0x7f // the sign
+	return slices.Contains([]string{
+		"0000000000000000000000000000000000000000000000000000000000000000",
+		"0100000000000000000000000000000000000000000000000000000000000000",
+		"26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+		"c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+		"ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+		"edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f", // other spellings of the first two
+		"eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+	}, hex.EncodeToString(masked))
 }
 
 // FormatPrivateKey writes a private key as the file of a host holds it.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"time"
@@ -98,6 +99,7 @@ func (m Memory) clone() Memory {
 	next.Alerts = make(map[string]*Alert, len(m.Alerts))
 	for id, a := range m.Alerts {
 		c := *a
+		c.Heard = maps.Clone(a.Heard)
 		next.Alerts[id] = &c
 	}
 	next.Said = make(map[string]said, len(m.Said))

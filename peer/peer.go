@@ -19,8 +19,9 @@
 // One alert among many watchers. A finding that all watchers see has one id, made of the host, the kind and the number
 // of the last heartbeat that was believed. The watchers wait for their turn by the order of their names, claim the id in
 // the exchange, send, and then say in a signed document of their own that they told it. A claim only delays: a
-// watcher that dies with it is overtaken when its lease ends. That somebody says "told" is believed for a day (then two,
-// four, …) and not from a host that is itself in question, so a watcher that lies can delay an alert and not prevent it.
+// watcher that dies with it is overtaken when its lease ends. That somebody says "told" is believed for a day (two days of
+// the next who says so, then four, …), once of each host, and not from a host that is itself in question or that the alert
+// is about, so a watcher that lies can delay an alert and not prevent it (heard.go).
 // When the finding is over, whoever told it last sends one closing line; if that host is gone, the next one does. In a
 // partition an alert may come twice; it never fails to come.
 //

@@ -90,17 +90,20 @@ type standing struct {
 	round  int    // 0: nobody said anything
 	over   bool   // somebody sent the closing line
 	holder string // who told it last
+	// tellers is how many hosts spoke, whatever rounds they say.
+	tellers int
 }
 
 func standingOf(words []word) (s standing) {
 	for _, w := range words {
 		switch {
 		case w.Round > s.round:
-			s = standing{w.Round, w.Over, w.host}
+			s.round, s.over, s.holder = w.Round, w.Over, w.host
 		case w.Round == s.round:
 			s.over = s.over || w.Over
 			s.holder = min(s.holder, w.host)
 		}
 	}
+	s.tellers = len(words)
 	return s
 }

@@ -189,6 +189,9 @@ var errOther = errors.New("of another gate")
 // errNotFetched means that an object of another host is not here.
 var errNotFetched = errors.New("not fetched yet")
 
+// errSize means that an object has another size than a list of entries says.
+var errSize = errors.New("another size")
+
 // body reads a list of entries that was fetched, and checks that it is the one that its name says.
 func (w *Warden) body(look *fleetLook, content string) (*manifest.Generation, error) {
 	if content == look.acceptedContent {
@@ -227,6 +230,8 @@ func (w *Warden) stageRemote(ctx context.Context, fingerprint string, changes []
 			switch err := w.copyVerified(ctx, from, filepath.Join(fresh, c.New.SHA256), c.New.SHA256, c.New.Size); {
 			case errors.Is(err, fs.ErrNotExist):
 				return fmt.Errorf("%q is %w", c.Path, errNotFetched)
+			case errors.Is(err, errSize): // it may be what another host has: only this one says that it is longer, or shorter
+				return fmt.Errorf("%q is %w: what was fetched has another size", c.Path, errNotFetched)
 			case errors.Is(err, manifest.ErrMismatch):
 				return errors.Join(fmt.Errorf("%q is %w: what was fetched has other bytes", c.Path, errNotFetched), w.Disk.Remove(from))
 			case err != nil:
@@ -244,6 +249,9 @@ func (w *Warden) copyVerified(ctx context.Context, from, to, digest string, size
 		return err
 	}
 	defer file.Close()
+	if info, err := file.Stat(); err != nil || info.Size() != size {
+		return errors.Join(err, errSize)
+	}
 	return w.Disk.PutFrom(to, 0o600, func(out io.Writer) error {
 		h := sha256.New()
 		n, err := io.Copy(io.MultiWriter(h, out), io.LimitReader(file, size+1))

@@ -55,8 +55,11 @@ func (g *Grant) counts(boot string, now time.Time) bool {
 	return g.BootID == boot && !now.Before(g.GrantedAt) && now.Before(g.ExpiresAt)
 }
 
-// ErrNotGranted means that an exception cannot be made, or is not there. Nothing was changed.
+// ErrNotGranted means that an exception cannot be made. Nothing was changed.
 var ErrNotGranted = errors.New("not granted")
+
+// ErrNotRevoked means that an exception that is to be ended is not there. Nothing was changed.
+var ErrNotRevoked = errors.New("nothing was revoked")
 
 // Grant puts an exception in force for so long. Of the grant it takes what is to be let through; the rest it fills in.
 // The history has it before it counts, so none was ever in force that nobody knows of.
@@ -163,11 +166,11 @@ func pickGrant(grants []Grant, id string) (*Grant, error) {
 	}
 	switch len(found) {
 	case 0:
-		return nil, fmt.Errorf("%w: no exception %s is in force", ErrNotGranted, id)
+		return nil, fmt.Errorf("%w: no exception %s is in force; \"warden grant list\" shows those that are", ErrNotRevoked, id)
 	case 1:
 		return found[0], nil
 	default:
-		return nil, fmt.Errorf("%w: %s is the beginning of %d exceptions; give more digits", ErrNotGranted, id, len(found))
+		return nil, fmt.Errorf("%w: %s is the beginning of %d exceptions; give more digits", ErrNotRevoked, id, len(found))
 	}
 }
 

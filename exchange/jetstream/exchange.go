@@ -150,7 +150,7 @@ func (x *Exchange) putObject(ctx context.Context, key exchange.Key, value []byte
 	switch {
 	case err == nil && m.size == size && time.Since(m.at) < exchange.ObjectAge/2:
 		return nil
-	case err != nil && !errors.Is(err, errNoMessage):
+	case err != nil && !errors.Is(err, errNoMessage) && !errors.Is(err, exchange.ErrCorrupt):
 		return err
 	}
 	for n := range final + 1 {

@@ -13,6 +13,10 @@
 //     checks, so any replica will do;
 //   - claim: read the claims of an id, and store one on the condition that none was stored since.
 //
+// What a host stores it also gives headers, and a replica hands them out among its own, in which it says whose the message
+// is and which comes next. So messages with headers of a host's own are not taken from replicas, but asked for singly from
+// the leader, who keeps the two apart (stored.go): no host can speak as another so, hide one, or end a list for everybody.
+//
 // Hosts create no consumers and may not: a hostile one could exhaust the servers with them, or have them deliver to
 // others. Connecting anew, finding another server and buffering meanwhile are the library's. A request whose answer does
 // not come is sent again until the context ends; each of them is harmless when it arrives twice.

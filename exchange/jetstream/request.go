@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -112,22 +111,17 @@ func (x *Exchange) any(ctx context.Context, stream string, request getRequest) (
 
 // direct reads an answer that is the message itself, with what is known of it in headers.
 func direct(msg *nats.Msg) (message, error) {
+	if m, _, ok := stored(msg); ok {
+		return m, nil
+	}
 	switch status := msg.Header.Get("Status"); status {
 	case "":
+		return message{}, exchange.ErrCorrupt
 	case "404":
 		return message{}, errNoMessage
 	default:
-		return message{}, meaning(fmt.Errorf("the stream answers %s %q", status, msg.Header.Get("Description")))
+		return message{}, meaning(fmt.Errorf("the stream answers %.64q %.200q", status, msg.Header.Get("Description")))
 	}
-	seq, err := strconv.ParseUint(msg.Header.Get(jetstream.SequenceHeader), 10, 64)
-	if err != nil {
-		return message{}, meaning(errors.New("the answer has no sequence"))
-	}
-	at, err := time.Parse(time.RFC3339Nano, msg.Header.Get(jetstream.TimeStampHeaer))
-	if err != nil {
-		return message{}, meaning(errors.New("the answer has no time"))
-	}
-	return message{msg.Header.Get(jetstream.SubjectHeader), seq, at, msg.Data, msg.Header.Get(sizeHeader)}, nil
 }
 
 // store publishes until it is acknowledged, and returns the sequence.
@@ -158,11 +152,11 @@ const (
 // can come twice, the newer one later.
 func (x *Exchange) sweep(ctx context.Context, stream, filter string, from, last uint64, each func(message) bool) (uint64, bool, error) {
 	for from <= last {
-		next, stopped, err := x.batch(ctx, stream, filter, from, each)
+		next, stopped, err := x.batch(ctx, stream, filter, from, last, each)
 		if err != nil || stopped {
 			return next, stopped, err
 		}
-		if next == from { // this replica does not have it yet, or it has expired
+		if next == from { // nobody has it: it has expired, or was replaced
 			select {
 			case <-ctx.Done():
 				return next, false, fmt.Errorf("%w: the replicas lag behind: %w", exchange.ErrUnavailable, ctx.Err())
@@ -179,8 +173,28 @@ func (x *Exchange) sweep(ctx context.Context, stream, filter string, from, last 
 	return from, false, nil
 }
 
-// batch asks any replica for some messages. It returns the sequence after the last one that came.
-func (x *Exchange) batch(ctx context.Context, stream, filter string, from uint64, each func(message) bool) (uint64, bool, error) {
+// batch asks any replica for some messages. It returns the sequence after the last one that came. Where there is anything
+// but a message that the server alone described, such as the end of the batch or what looks like it, the leader says what
+// comes next: its answers hold what a host wrote apart from what is known of it.
+func (x *Exchange) batch(ctx context.Context, stream, filter string, from, last uint64, each func(message) bool) (uint64, bool, error) {
+	next, stopped, err := x.stretch(ctx, stream, filter, from, each)
+	if err != nil || stopped || next > last {
+		return next, stopped, err
+	}
+	m, err := x.lead(ctx, stream, getRequest{Seq: next, NextFor: filter})
+	switch {
+	case errors.Is(err, errNoMessage):
+		return next, false, nil
+	case err != nil:
+		return next, false, err
+	case m.seq < next:
+		return next, false, meaning(errors.New("the leader goes back"))
+	}
+	return m.seq + 1, !each(m), nil
+}
+
+// stretch is the part of a batch that came whole, in order, and as the server writes it.
+func (x *Exchange) stretch(ctx context.Context, stream, filter string, from uint64, each func(message) bool) (uint64, bool, error) {
 	data, err := json.Marshal(getRequest{Seq: from, NextFor: filter, Batch: batch, MaxBytes: batchBytes})
 	if err != nil {
 		return from, false, err
@@ -189,7 +203,8 @@ func (x *Exchange) batch(ctx context.Context, stream, filter string, from uint64
 	ctx, done := x.refused.await(ctx, subject)
 	defer done()
 	inbox := x.nc.NewRespInbox()
-	sub, err := x.nc.SubscribeSync(inbox)
+	answers := make(chan *nats.Msg, batch+1) // the library would read a meaning into some messages
+	sub, err := x.nc.ChanSubscribe(inbox, answers)
 	if err != nil {
 		return from, false, meaning(err)
 	}
@@ -197,33 +212,26 @@ func (x *Exchange) batch(ctx context.Context, stream, filter string, from uint64
 	if err := x.nc.PublishRequest(subject, inbox, data); err != nil {
 		return from, false, meaning(err)
 	}
+	patience := time.NewTimer(x.try)
+	defer patience.Stop()
 	next, came := from, uint64(0)
 	for {
-		try, cancel := context.WithTimeout(ctx, x.try)
-		msg, err := sub.NextMsgWithContext(try)
-		cancel()
-		switch {
-		case err != nil && again(ctx, err):
+		select {
+		case <-ctx.Done():
+			return next, false, meaning(errors.Join(ctx.Err(), context.Cause(ctx)))
+		case <-patience.C:
 			return next, false, nil // the rest is asked for anew
-		case err != nil:
-			return next, false, meaning(errors.Join(err, context.Cause(ctx)))
-		case msg.Header.Get("Status") == "204", msg.Header.Get("Status") == "503":
-			return next, false, nil
-		}
-		m, err := direct(msg)
-		if errors.Is(err, errNoMessage) {
-			return next, false, nil
-		}
-		if err != nil {
-			return next, false, err
-		}
-		// Each says which came before it, so that one which was lost on the way is noticed.
-		if before := msg.Header.Get("Nats-Last-Sequence"); before != strconv.FormatUint(came, 10) {
-			return next, false, nil
-		}
-		came, next = m.seq, m.seq+1
-		if !each(m) {
-			return next, true, nil
+		case msg := <-answers:
+			// Each says which came before it, so that one which was lost on the way is noticed.
+			m, before, ok := stored(msg)
+			if !ok || before != came || m.seq < next {
+				return next, false, nil
+			}
+			came, next = m.seq, m.seq+1
+			if !each(m) {
+				return next, true, nil
+			}
+			patience.Reset(x.try)
 		}
 	}
 }

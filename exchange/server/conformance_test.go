@@ -108,7 +108,7 @@ func badKeys(t *testing.T, as func(*testing.T, string) exchange.Exchange) {
 		}
 	}
 	put(t, a, beat("a.example"), string(large[1:]))
-	for _, under := range []exchange.Key{{}, {Kind: "objects"}, {Kind: "beats", Host: "*"}, {Kind: "told", Rest: "x"}} {
+	for _, under := range []exchange.Key{{}, {Kind: "objects"}, {Kind: "beats", Host: "*"}, {Kind: "told", Rest: "*"}, {Kind: "beats", Rest: "x"}} {
 		for _, err := range a.List(t.Context(), under) {
 			if err == nil {
 				t.Errorf("List(%v) is no error", under)
@@ -150,6 +150,7 @@ func list(t *testing.T, as func(*testing.T, string) exchange.Exchange) {
 		{exchange.Key{Kind: exchange.Told}, []string{"told/a.example/silent-c-1", "told/a.example/silent-c-2", "told/b/silent-c-1", "told/b/silent-c-2"}},
 		{exchange.Key{Kind: exchange.Told, Host: "b"}, []string{"told/b/silent-c-1", "told/b/silent-c-2"}},
 		{exchange.Key{Kind: exchange.Told, Host: "b", Rest: "silent-c-2"}, []string{"told/b/silent-c-2"}},
+		{exchange.Key{Kind: exchange.Told, Rest: "silent-c-2"}, []string{"told/a.example/silent-c-2", "told/b/silent-c-2"}},
 		{exchange.Key{Kind: exchange.Told, Host: "c"}, nil},
 		{exchange.Key{Kind: exchange.Accepted}, nil},
 	} {

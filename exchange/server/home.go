@@ -31,7 +31,7 @@ import (
 //	data/NAME/              what a node stores
 //
 // Everything but authority, the other nodes' directories and data is the same on all nodes, and copied there by the
-// operator's own means.
+// operator's own means. A home that others can write to, or whose secrets they can read, is not opened.
 type Home struct {
 	disk durable.Disk
 	dir  string
@@ -112,6 +112,9 @@ func Init(disk durable.Disk, dir string, plan Plan, now time.Time) (*Home, error
 		if err := disk.MkdirAll(h.path(sub), 0o700); err != nil {
 			return nil, err
 		}
+	}
+	if err := checkModes(dir); err != nil {
+		return nil, fmt.Errorf("make an exchange: %w", err)
 	}
 	cert, key, err := newAuthority(now)
 	if err != nil {
@@ -218,6 +221,9 @@ func Open(disk durable.Disk, dir string) (*Home, error) {
 	}
 	if err := h.plan.check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", h.path("exchange.json"), err)
+	}
+	if err := checkModes(dir); err != nil {
+		return nil, fmt.Errorf("open the exchange: %w", err)
 	}
 	return h, nil
 }
