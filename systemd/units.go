@@ -249,8 +249,8 @@ func (h Host) check() error {
 				"begin or end with a space or end with a backslash", p)
 		}
 	}
-	if len(h.Gates) == 0 {
-		bad("there is no gate to install units for")
+	if len(h.Gates) == 0 && !h.Peers { // a hub may have gates of other hosts only
+		bad("there is neither a gate nor another host to install units for")
 	}
 	for _, c := range slices.Concat(h.Credentials, h.PeerCredentials) {
 		if !credential.MatchString(c.Name) {

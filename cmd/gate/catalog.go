@@ -93,7 +93,7 @@ func runCatalogCheck(g *globals, opts catalogOptions) error {
 	c, err := readCatalogue(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("there is no catalogue: %w", err)
+		return err
 	case err != nil && catalog.CodeOf(err) == catalog.Fault:
 		return err
 	case err != nil:
@@ -146,6 +146,9 @@ func findings(err error) (list []catalogFinding) {
 func readCatalogue(dir string) (*catalog.Catalogue, error) {
 	name := filepath.Join(dir, catalog.File)
 	data, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no catalogue; a person can write one, as docs/catalog.md shows: %w", err)
+	}
 	if err != nil {
 		return nil, err
 	}

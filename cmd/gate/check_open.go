@@ -10,10 +10,13 @@ import (
 )
 
 // open opens the gate as commands for people do: a named policy, then the environment, then what is in force.
-func (g *globals) open(policy string) (*gate.Gate, error) {
+func (g *globals) open(policy string) (*gate.Gate, error) { return g.openNamed("--policy", policy) }
+
+// openNamed opens the gate for a flag that names a policy.
+func (g *globals) openNamed(flag, policy string) (*gate.Gate, error) {
 	if policy != "" {
 		if _, err := os.Stat(policy); err != nil {
-			return nil, fmt.Errorf("--policy: %w", err)
+			return nil, fmt.Errorf("%s takes a directory or a gate.yaml: %w", flag, err)
 		}
 		var err error
 		if policy, err = filepath.Abs(policy); err != nil {

@@ -45,7 +45,7 @@ type difference struct {
 }
 
 func (g *globals) replay(ctx context.Context, l ledger.Log, filter ledger.Filter, o logOptions) error {
-	other, err := g.open(o.replay)
+	other, err := g.openNamed("--replay", o.replay)
 	if err != nil {
 		return err
 	}

@@ -138,7 +138,7 @@ func TestLogRefusesWhatItCannotMean(t *testing.T) {
 		"no age":                      {"log", "--since", "yesterday"},
 		"no count":                    {"log", "-n", "-1"},
 		"exclude each other":          {"log", "--follow", "--replay", "x"},
-		"no such file":                {"log", "--replay", "/nonexistent/policy"},
+		"--replay takes a directory":  {"log", "--replay", "/nonexistent/policy"},
 	} {
 		code, _, errOut := run(t, map[string]string{"HOME": t.TempDir()}, noIndex, args...)
 		if code != cli.Unknown || !strings.Contains(errOut, want) {

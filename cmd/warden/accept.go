@@ -171,7 +171,7 @@ func (g *globals) refused(err error) error {
 		return cli.Exit(cli.No)
 	}
 	no := func(target error) bool { return errors.Is(err, target) }
-	if !slices.ContainsFunc([]error{reconcile.ErrNotAcceptable, reconcile.ErrNoDrift, reconcile.ErrNotGranted}, no) {
+	if !slices.ContainsFunc([]error{reconcile.ErrNotAcceptable, reconcile.ErrNoDrift, reconcile.ErrNotGranted, reconcile.ErrNotRevoked}, no) {
 		return err
 	}
 	fmt.Fprintf(g.streams.Err, "warden: %s\n", cli.Line(err.Error()))

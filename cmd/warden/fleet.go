@@ -178,7 +178,7 @@ func (s *site) fetchFleets(ctx context.Context, ex exchange.Exchange, fleets []r
 		return fmt.Errorf("fetch from the exchange: %w", err)
 	}
 	hub := s.hub(ex)
-	statements := hub.Sweep(ctx)
+	statements := hub.Sweep(ctx, namesOf(fleets)...)
 	errs := []error{statements.Err()}
 	for _, f := range fleets {
 		known, wants, err := s.warden.FleetWants(f)

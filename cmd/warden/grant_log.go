@@ -74,7 +74,7 @@ func oneRefused(found []*refusedCall, id string) (*refusedCall, error) {
 	}
 	switch len(which) {
 	case 0:
-		return nil, fmt.Errorf("%w: no log of a gate's user has a decision %s", reconcile.ErrNotGranted, id)
+		return nil, fmt.Errorf("%w: no log of a gate's user has a decision %s; \"gate log\", run as that user, lists those it has", reconcile.ErrNotGranted, id)
 	case 1:
 		return found[0], found[0].grantable()
 	}

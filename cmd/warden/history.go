@@ -105,7 +105,7 @@ func historyText(e *reconcile.Event) string {
 	}
 	text := e.Decision + ": " + oneLine(e.Call)
 	if e.Action == "grant" {
-		text += fmt.Sprintf(" (for %v)", e.Until.Sub(e.At))
+		text += fmt.Sprintf(" (for %s)", inWords(e.Until.Sub(e.At)))
 	}
 	if e.Why != "" {
 		text += ": " + e.Why

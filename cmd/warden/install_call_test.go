@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	landlocksys "github.com/landlock-lsm/go-landlock/landlock/syscall"
 )
 
 // toolScripts are the programs of the catalogue below. hostile is what an agent would have a tool run if it could.
@@ -21,7 +23,7 @@ rm -f /run/gatehouse-call.sock /run/gatehouse-tool.sock && echo REMOVED
 gate call --tool </dev/null && echo STARTED
 true`,
 	"family": `trap '' TERM; setsid sh -c "trap '' TERM; sleep 98765" & sleep 98766`,
-	"escape": `kill -9 $PPID; sleep 98767`,
+	"escape": `kill -9 $PPID && sleep 98767; true`,
 }
 
 // callCatalogue has eight steps.
@@ -139,7 +141,7 @@ ln -sf /tmp/mine.sock /run/gatehouse-call.sock
 echo x >/run/gatehouse-tool.sock
 kill -9 $(cat pid-of-the-service)
 systemctl stop gatehouse-call.service
-ls /var/lib/gatehouse-tools
+touch /var/lib/gatehouse-tools/x
 `
 	out, _ := h.as("agent", strings.ReplaceAll(strings.TrimSpace(tries), "\n", " && echo DONE; ")+" && echo DONE; true").CombinedOutput()
 	if strings.Contains(string(out), "DONE") || strings.Count(string(out), "\n") < 10 {
@@ -170,8 +172,10 @@ func (h host) callerGone(t *testing.T) {
 	h.t = t
 	h.during(t, "gone", func() { h.Run(t, "pkill", "-KILL", "-u", "agent", "-x", "gate") })
 	h.called(t, "agent", "gone", "say", say, "job-ended", 1)
-	// What kills its own supervisor gets nowhere: systemd ends the unit.
-	if r := h.called(t, "agent", "escapes", "escape", `{}`, "fault", 2); !r.Ended {
+	// What kills its own supervisor gets nowhere: the kernel forbids it, or systemd ends the unit.
+	if abi, err := landlocksys.LandlockGetABIVersion(); err == nil && abi >= 6 {
+		h.called(t, "agent", "escapes", "escape", `{}`, "ok", 0)
+	} else if r := h.called(t, "agent", "escapes", "escape", `{}`, "fault", 2); !r.Ended {
 		t.Errorf("%+v", r)
 	}
 	h.noTools(t)

@@ -26,10 +26,7 @@ const (
 
 // planPrograms copies the programs to where root's units may run them from.
 func (in *installation) planPrograms(_ context.Context, p *plan) error {
-	list := []struct{ from, to string }{{in.programs.fromWarden, in.programs.warden}, {in.programs.fromGate, in.programs.gate}}
-	if in.programs.fromMCP != "" {
-		list = append(list, struct{ from, to string }{in.programs.fromMCP, in.programs.mcp})
-	}
+	list := append([]programCopy{{in.programs.fromWarden, in.programs.warden}, {in.programs.fromGate, in.programs.gate}}, in.programs.become...)
 	for _, c := range list {
 		if err := onlyRoots(c.to); err != nil {
 			return fmt.Errorf("program %s: %w", c.to, err)

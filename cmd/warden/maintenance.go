@@ -55,7 +55,7 @@ func (o maintenanceOptions) check() error {
 	case o.lasts != 0 && strings.TrimSpace(o.why) == "":
 		return errors.New("--for needs --why: others see it, and wonder")
 	case o.lasts != 0 && (o.lasts < time.Minute || o.lasts > peer.MaxMaintenance):
-		return fmt.Errorf("--for %v is not between 1m and %v", o.lasts, peer.MaxMaintenance)
+		return fmt.Errorf("--for %s is not between 1m and %s", inWords(o.lasts), inWords(peer.MaxMaintenance))
 	case len(o.why) > 200 || cli.Line(o.why) != o.why:
 		return errors.New("--why has to be short text on one line")
 	}

@@ -235,7 +235,9 @@ func TestThreeWardensOverADirectory(t *testing.T) {
 		if out := hosts[0].do(0, "peers"); !strings.Contains(out, "kernel upgrade") && !strings.Contains(out, "well") {
 			t.Errorf("got\n%s", out)
 		}
-		hosts[2].do(0, "maintenance", "--end")
+		if out := hosts[2].do(0, "maintenance", "--end"); !strings.Contains(out, "it is over") {
+			t.Errorf("got %q", out)
+		}
 		hosts[0].do(0, "beat")
 		if out := hosts[0].do(0, "peers"); strings.Contains(out, "kernel upgrade") {
 			t.Errorf("it is over, and still shown:\n%s", out)

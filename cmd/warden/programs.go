@@ -16,9 +16,12 @@ import (
 type programs struct {
 	warden, gate         string // as the units name them
 	fromWarden, fromGate string // what is to be copied there; empty where they are in place
-	// mcp is what gate mcp becomes, and is copied beside gate. The package has it elsewhere, and a build may have none.
-	mcp, fromMCP string
+	// become are what gate mcp and warden exchange become. They are copied beside them; the package has them elsewhere, and
+	// a build may have none.
+	become []programCopy
 }
+
+type programCopy struct{ from, to string }
 
 // localPrograms is where programs go that no package brought.
 const localPrograms = "/usr/local/bin"
@@ -47,9 +50,11 @@ func findPrograms() (programs, error) {
 		warden: filepath.Join(localPrograms, "warden"), gate: filepath.Join(localPrograms, "gate"),
 		fromWarden: self, fromGate: gate,
 	}
-	mcp := filepath.Join(dir, "gate-mcp")
-	if info, err := os.Stat(mcp); err == nil && info.Mode().IsRegular() {
-		found.mcp, found.fromMCP = filepath.Join(localPrograms, "gate-mcp"), mcp
+	for _, name := range []string{"gate-mcp", exchangeProgram} {
+		from := filepath.Join(dir, name)
+		if info, err := os.Stat(from); err == nil && info.Mode().IsRegular() {
+			found.become = append(found.become, programCopy{from, filepath.Join(localPrograms, name)})
+		}
 	}
 	return found, nil
 }

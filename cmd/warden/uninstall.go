@@ -212,7 +212,7 @@ func (in *installation) showWhatStays(packaged bool) {
 	if !packaged {
 		back = "warden install"
 		if self, err := os.Executable(); err == nil {
-			line(self, "this program, and gate and gate-mcp beside it")
+			line(self, "this program, and gate, gate-mcp and warden-exchange beside it")
 		}
 	}
 	for _, a := range serviceAccounts() {

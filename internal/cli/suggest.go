@@ -74,7 +74,7 @@ func suggestCommand(root *cobra.Command, err error) error {
 	if nearest := spelling.Nearest(word, names); nearest != "" {
 		return fmt.Errorf("%w; did you mean %s?", err, nearest)
 	}
-	if at != root {
+	if at != root && len(names) > 0 {
 		return fmt.Errorf("%w; it has %s", err, strings.Join(names, ", "))
 	}
 	return fmt.Errorf("%w; see \"%s --help\"", err, strings.Trim(path, `"`))
