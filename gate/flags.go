@@ -10,6 +10,7 @@ import (
 	"gatehouse/gate/call"
 	"gatehouse/gate/flags"
 	"gatehouse/gate/policy"
+	"gatehouse/internal/spelling"
 )
 
 // flags checks that every option of each call is one that its program has.
@@ -178,20 +179,17 @@ func (j *judge) unknownFlag(i int, e *flags.Entry, text string, a flags.Answer) 
 	j.add(r)
 }
 
-// nearest returns the option that text is a misspelling of, if one is near enough.
+// nearest returns the option that text is a misspelling of, or begins, if one is near enough.
 func nearest(text string, e *flags.Entry) string {
-	best, at := "", 3
+	var names []string
 	for _, f := range e.Flags {
 		for _, n := range f.Names {
-			if strings.HasPrefix(n, "--") && strings.HasPrefix(n, text) && len(text) > 3 {
-				return n
-			}
-			if d := distance(text, n, at); d < at && len(n) > 3 {
-				best, at = n, d
+			if len(n) > 3 {
+				names = append(names, n)
 			}
 		}
 	}
-	return best
+	return spelling.Nearest(text, names)
 }
 
 // distance is the number of letters to change, add or leave out, at most limit.

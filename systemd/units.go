@@ -114,13 +114,18 @@ func Units(h Host) ([]File, error) {
 		files = append(files, File{Path: filepath.Join(UnitDir, name), Mode: 0o644, Data: signed(text.Bytes()),
 			Units: units, Enable: len(units) > 0, Start: len(units) > 0})
 	}
-	for _, name := range []string{"gatehouse-reconcile.timer", "gatehouse-reconcile.path", "gatehouse-reconcile-soon.path",
-		"gatehouse-flags.path", "gatehouse-call.socket", "gatehouse-tool.socket"} {
+	triggers := []string{"gatehouse-reconcile.timer"}
+	services := []string{"gatehouse-reconcile.service", "gatehouse-serve.service", "gatehouse-failure@.service"}
+	if len(h.Gates) > 0 { // else this is a hub with gates of other hosts only: nobody publishes here, and no agent calls
+		triggers = append(triggers, "gatehouse-reconcile.path", "gatehouse-reconcile-soon.path", "gatehouse-flags.path",
+			"gatehouse-call.socket", "gatehouse-tool.socket")
+		services = append(services, "gatehouse-reconcile-changed.service", "gatehouse-reconcile-soon.service", "gatehouse-flags.service",
+			"gatehouse-call.service", "gatehouse-tool@.service", "gatehouse-publish@.service")
+	}
+	for _, name := range triggers {
 		add(name, name, data, name)
 	}
-	for _, name := range []string{"gatehouse-reconcile.service", "gatehouse-reconcile-changed.service",
-		"gatehouse-reconcile-soon.service", "gatehouse-flags.service", "gatehouse-call.service", "gatehouse-tool@.service",
-		"gatehouse-serve.service", "gatehouse-failure@.service", "gatehouse-publish@.service"} {
+	for _, name := range services {
 		add(name, name, data)
 	}
 	if h.Network {
@@ -139,7 +144,9 @@ func Units(h Host) ([]File, error) {
 		data.This = gate
 		add(unit+".service.d/gate.conf", "gate.conf", data)
 	}
-	add("gatehouse-publish@.timer", "gatehouse-publish@.timer", data, timers...)
+	if len(timers) > 0 {
+		add("gatehouse-publish@.timer", "gatehouse-publish@.timer", data, timers...)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("unit files: %w", err)
 	}

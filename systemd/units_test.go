@@ -65,15 +65,26 @@ func strangeHost() Host {
 	return h
 }
 
+// hub has gates of other hosts only.
+func hub() Host {
+	h := exampleHost()
+	h.Gates, h.Groups = nil, nil
+	return h
+}
+
 func TestSystemdVerifiesEveryUnit(t *testing.T) {
-	for name, h := range map[string]Host{"example": exampleHost(), "strange": strangeHost()} {
+	for name, h := range map[string]Host{"example": exampleHost(), "strange": strangeHost(), "hub": hub()} {
 		dir, units := unitTree(t, h)
+		instance := "reconcile"
+		if len(h.Gates) > 0 {
+			instance = h.Gates[0].Name
+		}
 		args := []string{"verify", "--man=no"}
 		for _, unit := range units {
 			if before, after, ok := strings.Cut(unit, "@."); ok { // a template is verified as one of its instances
-				unit = before + "@" + h.Gates[0].Name + "." + after
+				unit = before + "@" + instance + "." + after
 				if before == "gatehouse-failure" {
-					unit = before + "@gatehouse-publish@" + h.Gates[0].Name + ".service." + after
+					unit = before + "@gatehouse-publish@" + instance + ".service." + after
 				}
 			}
 			args = append(args, unit)
@@ -230,7 +241,7 @@ func TestUnitsRefuseWhatAUnitFileCannotSay(t *testing.T) {
 		"a credential with a colon": func(h *Host) {
 			h.Credentials = []Credential{{"a:b", "/x"}}
 		},
-		"no gate":                  func(h *Host) { h.Gates = nil },
+		"neither gate nor peer":    func(h *Host) { h.Gates, h.Peers = nil, false },
 		"a schedule without words": func(h *Host) { h.Schedule = "@every 7m" },
 	} {
 		h := exampleHost()

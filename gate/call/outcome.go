@@ -21,11 +21,11 @@ type Outcome struct {
 // Outcomes says for each of the calls of line what is known of it, given the exit status of the whole line: nil where
 // nobody knows it, negative where it is only known that the line failed.
 //
-// A line that is plain (pipelines of commands, joined by && || ; and line ends) is followed on all the ways that lead to
-// its status (ways.go). In any other line, nothing is known but that what is not conditional ran. Whatever may have been
-// skipped has only maybe run, and a status is given only where no other is possible: that of pytest in "pytest | tee log"
-// is known under pipefail alone. The statuses 126 and 127 can mean that there was no such program, and those above 128
-// that the whole line was ended from outside.
+// A line that is plain (pipelines of commands, with or without a "!", joined by && || ; and line ends) is followed on all
+// the ways that lead to its status (ways.go). In any other line, nothing is known but that what is not conditional ran.
+// Whatever may have been skipped has only maybe run, and a status is given only where no other is possible: that of pytest
+// in "pytest | tee log" is known under pipefail alone. The statuses 126 and 127 can mean that there was no such program,
+// and those above 128 that the whole line was ended from outside.
 //
 // It is taken for granted that redirections succeed, and that a status that the caller does not know is that of a line
 // which came to its end.
@@ -98,8 +98,15 @@ func (s script) roughly(status *int) {
 // stage judges one command of a pipeline, and what runs within it.
 func (s script) stage(st stage, u *unit, last bool, line *int) {
 	o := Outcome{Known: u.known}
-	if u.known == Ran && (last && !u.pipefail || len(u.stages) == 1 || u.pipefail && u.status != nil && *u.status == 0) {
-		o.Status = u.status
+	status := u.status
+	if u.negated {
+		status = nil
+		if u.status != nil && *u.status == 1 {
+			status = new(int)
+		}
+	}
+	if u.known == Ran && (last && !u.pipefail || len(u.stages) == 1 || u.pipefail && status != nil && *status == 0) {
+		o.Status = status
 	}
 	if missing(line) && u.mayEnd {
 		o.Known = MaybeRan // there may be no such program

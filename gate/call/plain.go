@@ -4,7 +4,7 @@ import "strings"
 
 // plain takes the script apart into pipelines, if it is nothing but pipelines joined by operators: the texts of its own
 // commands must stand in it one after the other, with operators between them and nothing else but blanks, comments,
-// here-documents and plain assignments. So a negation, a group, a function or an if are never overlooked.
+// here-documents, plain assignments and the "!" before a pipeline. So a group, a function or an if are never overlooked.
 func (s script) plain() ([]*unit, bool) {
 	p := plainReader{script: s, rest: s.text}
 	for op := ""; ; {
@@ -35,6 +35,49 @@ type plainReader struct {
 
 // command reads one command, or an assignment, after op.
 func (p *plainReader) command(op string) bool {
+	negated := op != "|" && p.negation()
+	before := len(p.units)
+	if !p.simple(op) {
+		return false
+	}
+	if negated && len(p.units) > before {
+		u := p.units[before]
+		if u.ends || u.sets != nil {
+			return false
+		}
+		u.negated, u.only = true, opposite(u.only)
+	}
+	return true
+}
+
+// negation takes the "!" before a pipeline, and reports whether its status is turned around.
+func (p *plainReader) negation() bool {
+	if !strings.HasPrefix(p.rest, "! ") && !strings.HasPrefix(p.rest, "!\t") {
+		return false
+	}
+	p.rest = p.rest[1:]
+	p.blanks(false)
+	return true
+}
+
+// opposite are the statuses of a negated pipeline that would have those of only.
+func opposite(only []int) []int {
+	if only == nil {
+		return []int{0, 1}
+	}
+	var all []int
+	for _, n := range only {
+		if n == 0 {
+			all = append(all, 1)
+		} else {
+			all = append(all, 0)
+		}
+	}
+	return all
+}
+
+// simple reads one command, or an assignment.
+func (p *plainReader) simple(op string) bool {
 	st := stage{from: p.next, call: p.next}
 	for st.call < len(p.calls) && p.calls[st.call].Meta.Depth > p.depth {
 		st.call++
@@ -63,6 +106,9 @@ func (p *plainReader) command(op string) bool {
 	if op == "|" {
 		u := p.units[len(p.units)-1]
 		u.stages, u.only, u.ends, u.sets = append(u.stages, st), statuses(c), false, nil
+		if u.negated {
+			u.only = opposite(u.only)
+		}
 		return true
 	}
 	u := &unit{op: op, stages: []stage{st}, only: statuses(c), ends: c.Argv[0] == "exit"}

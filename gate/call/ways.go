@@ -7,10 +7,11 @@ import (
 
 // A unit is a pipeline in a plain script, or an assignment, which has no stages.
 type unit struct {
-	op     string // what stands before it: "" ";" && ||
-	last   bool   // it is the last one of its list
-	stages []stage
-	only   []int // the statuses that it can have, nil: any
+	op      string // what stands before it: "" ";" && ||
+	last    bool   // it is the last one of its list
+	stages  []stage
+	only    []int // the statuses that it can have, nil: any
+	negated bool  // there is a "!" before it: its status is 1 if it succeeds, else 0
 
 	// The shell's options while it runs, and what it does to them.
 	shellOptions
@@ -139,6 +140,8 @@ func (u *unit) conclude(ran, skipped, failed, succeeded bool) {
 		u.status = &u.only[0]
 	case !failed && succeeded:
 		u.status = new(int)
+	case failed && !succeeded && u.negated:
+		u.status = new(1)
 	}
 }
 
@@ -152,7 +155,7 @@ func (u *unit) steps(i int, from point, outside bool) []step {
 		if !u.can(failed, from) {
 			continue
 		}
-		to := point{failed, u.ends || failed && u.errexit && u.last, i}
+		to := point{failed, u.ends || failed && u.errexit && u.last && !u.negated, i}
 		out = append(out, step{from, to, true})
 		if outside && failed && !to.ended {
 			to.ended = true

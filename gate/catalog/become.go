@@ -32,16 +32,20 @@ func become() (Code, error) {
 	if err := json.Unmarshal(text, &o); err != nil {
 		return Fault, fmt.Errorf("read the order: %w", err)
 	}
-	if err := os.Chdir(o.Dir); err != nil {
+	if err := o.enter(); err != nil {
 		return NoDirectory, err
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return NotConfined, fmt.Errorf("give up new privileges: %w", err)
 	}
-	if o.Confined {
-		if err := o.confine(); err != nil {
-			return NotConfined, err
-		}
+	switch {
+	case o.Confined:
+		err = o.confine()
+	case o.Apart:
+		err = apart()
+	}
+	if err != nil {
+		return NotConfined, err
 	}
 	if err := o.Program.still(o.Argv[0]); err != nil {
 		return ExecutableChanged, err
@@ -57,6 +61,19 @@ func become() (Code, error) {
 		err = fmt.Errorf("%w: confine.read has to list where the program and its interpreter lie", err)
 	}
 	return code, fmt.Errorf("run %s: %w", o.Argv[0], err)
+}
+
+// enter makes the directory of the order this process's own.
+func (o *order) enter() error {
+	dir, err := o.Dir.hold(o.Strict)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err := unix.Fchdir(int(dir.Fd())); err != nil {
+		return &os.PathError{Op: "chdir", Path: o.Dir.Path, Err: err}
+	}
+	return nil
 }
 
 // closeOthers makes the tool find no descriptors but its three, whatever the caller of the gate had open.
@@ -130,7 +147,8 @@ func (o *order) confine() error {
 	if err := profile.supported(); err != nil {
 		return err
 	}
-	rules, err := o.fileRules()
+	rules, held, err := o.fileRules()
+	defer closeAll(held)
 	if err != nil {
 		return err
 	}
@@ -172,22 +190,28 @@ func (o *order) handled() (*landlock.Config, error) {
 	return &config, nil
 }
 
-func (o *order) fileRules() ([]landlock.Rule, error) {
-	rules := []landlock.Rule{landlock.RWFiles(os.DevNull)}
-	add := func(paths []string, file, tree func(...string) landlock.FSRule) error {
-		for _, path := range paths {
-			info, err := os.Stat(path)
+// fileRules names places by descriptors, which have to stay open until the rules are in force.
+func (o *order) fileRules() (rules []landlock.Rule, held []*os.File, err error) {
+	rules = []landlock.Rule{landlock.RWFiles(os.DevNull)}
+	add := func(places []spot, file, tree func(...string) landlock.FSRule) error {
+		for _, place := range places {
+			f, err := place.hold(o.Strict)
+			if err != nil {
+				return fmt.Errorf("confine: %w", err)
+			}
+			held = append(held, f)
+			info, err := f.Stat()
 			if err != nil {
 				return fmt.Errorf("confine: %w", err)
 			}
 			if info.IsDir() {
-				rules = append(rules, tree(path))
+				rules = append(rules, tree(byDescriptor(f)))
 			} else {
-				rules = append(rules, file(path))
+				rules = append(rules, file(byDescriptor(f)))
 			}
 		}
 		return nil
 	}
-	err := errors.Join(add(o.Read, landlock.ROFiles, landlock.RODirs), add(o.Write, landlock.RWFiles, landlock.RWDirs))
-	return rules, err
+	err = errors.Join(add(o.Read, landlock.ROFiles, landlock.RODirs), add(o.Write, landlock.RWFiles, landlock.RWDirs))
+	return rules, held, err
 }

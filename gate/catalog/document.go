@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"unicode/utf8"
 )
 
@@ -85,7 +84,7 @@ func (r *jsonReader) value(depth int) (*node, error) {
 		}
 		n.value = list
 	} else {
-		members := []member{}
+		members, seen := []member{}, make(map[string]bool)
 		for r.dec.More() {
 			key, err := r.dec.Token()
 			if err != nil {
@@ -95,9 +94,10 @@ func (r *jsonReader) value(depth int) (*node, error) {
 			if !ok {
 				return nil, fmt.Errorf("the key %v is no string", key)
 			}
-			if slices.ContainsFunc(members, func(m member) bool { return m.name == name }) {
+			if seen[name] {
 				return nil, fmt.Errorf("the key %q is there twice", name)
 			}
+			seen[name] = true
 			item, err := r.value(depth + 1)
 			if err != nil {
 				return nil, err

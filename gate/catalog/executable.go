@@ -70,25 +70,15 @@ func measure(path string) (measured, error) {
 	return measured{real: real, sha256: hex.EncodeToString(hash.Sum(nil)), id: id}, nil
 }
 
-// rootsOwn reports an error unless only root can change what a path means: the file, the directories above it, and those
-// above the links that lead to it.
-func rootsOwn(path, real string) error {
-	for _, p := range []string{path, real} {
-		for at := p; ; at = filepath.Dir(at) {
-			var st unix.Stat_t
-			if err := unix.Lstat(at, &st); err != nil {
-				return &fs.PathError{Op: "lstat", Path: at, Err: err}
-			}
-			link := st.Mode&unix.S_IFMT == unix.S_IFLNK
-			if st.Uid != 0 || !link && st.Mode&0o022 != 0 {
-				return fmt.Errorf("%s can be changed by others than root", at)
-			}
-			if at == "/" {
-				break
-			}
+// rootsOwn reports an error unless only root can change what a path means: each directory, link and file on the way.
+func rootsOwn(path string) error {
+	return onTheWay(path, func(at string, st *unix.Stat_t) error {
+		link := st.Mode&unix.S_IFMT == unix.S_IFLNK
+		if st.Uid != 0 || !link && st.Mode&0o022 != 0 {
+			return fmt.Errorf("%s can be changed by others than root", at)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // verify takes the digest of a tool's program anew and compares it with what was frozen. boundary asks for a program that
@@ -107,7 +97,7 @@ func (t *Tool) verify(boundary bool) (measured, error) {
 			"gate catalog freeze", path, m.real, m.sha256)
 	}
 	if boundary {
-		if err := rootsOwn(path, m.real); err != nil {
+		if err := rootsOwn(path); err != nil {
 			return m, &Error{Code: ExecutableOpen, Err: err}
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -56,6 +55,7 @@ type call struct {
 	catalogue *Catalogue
 	bound     bound
 	dir       string // where the tool runs
+	there     spot   // what that is
 	project   string
 	begun     bool // the step is counted
 	progress  func(Progress)
@@ -129,7 +129,7 @@ func (c *call) prepare(ctx context.Context, data []byte) (j judged, o order, err
 	if err != nil {
 		return j, o, err
 	}
-	o = order{Argv: c.bound.argv, Env: c.environment(t), Dir: c.dir, Program: program.id, Timeout: t.Timeout, Limits: t.Limits}
+	o = order{Argv: c.bound.argv, Env: c.environment(t), Dir: c.there, Strict: c.Boundary, Apart: c.Boundary, Program: program.id, Timeout: t.Timeout, Limits: t.Limits}
 	if t.Confine != nil {
 		if err := t.Confine.supported(); err != nil {
 			return j, o, err
@@ -257,20 +257,23 @@ func (c *call) place(t *Tool) error {
 	if inProject {
 		dir = c.project + rest
 	}
-	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return &Error{Code: NoDirectory, Err: err}
+	if c.Boundary && !inProject {
+		if err := rootsLinks(dir); err != nil {
+			return &Error{Code: NoDirectory, Err: err}
+		}
 	}
-	info, err := os.Stat(real)
+	there, st, err := see(dir)
 	switch {
 	case err != nil:
 		return &Error{Code: NoDirectory, Err: err}
-	case !info.IsDir():
+	case st.Mode&unix.S_IFMT != unix.S_IFDIR:
 		return failed(NoDirectory, "%s is no directory", dir)
-	case inProject && real != c.project && !strings.HasPrefix(real, c.project+"/"):
-		return failed(NoDirectory, "%s leads to %s, out of the project", dir, real)
+	case inProject && within(there.Path, c.project) != nil:
+		return failed(NoDirectory, "%s leads to %s, out of the project", dir, there.Path)
 	}
-	c.dir = real
+	if c.dir, c.there = there.Path, there; !inProject {
+		c.there = spot{Path: dir} // as the tool has it, with a /tmp of its own, say
+	}
 	return nil
 }
 
@@ -297,15 +300,18 @@ func findProject(cwd, home string) (string, error) {
 // ownProject reports an error unless a project is the caller's: below the home directory, or of that owner. Where tools
 // have rights of their own, they would else work for one caller on what is another's.
 func ownProject(project, home string, uid uint32) error {
+	there, st, err := see(project)
+	if err == nil && there.Path != project {
+		err = fmt.Errorf("%s was exchanged while it was looked at", project)
+	}
+	if err != nil {
+		return &Error{Code: NoDirectory, Err: err}
+	}
 	if linked, err := filepath.EvalSymlinks(home); err == nil {
 		home = linked
 	}
 	if home != "" && home != "/" && strings.HasPrefix(project, home+"/") {
 		return nil
-	}
-	var st unix.Stat_t
-	if err := unix.Lstat(project, &st); err != nil {
-		return &Error{Code: NoDirectory, Err: &fs.PathError{Op: "lstat", Path: project, Err: err}}
 	}
 	if st.Uid != uid {
 		return failed(NoDirectory, "the project %s belongs to uid %d and is not in the home directory of uid %d, who calls; "+
@@ -314,18 +320,27 @@ func ownProject(project, home string, uid uint32) error {
 	return nil
 }
 
-// located puts the project into the places of a profile.
-func (c *call) located(places []string) (paths []string, err error) {
+// located finds the places of a profile. Those of the project are what they are now, and lie in it.
+func (c *call) located(places []string) (found []spot, err error) {
 	for _, p := range places {
-		if rest, ok := strings.CutPrefix(p, "project"); ok {
-			p = c.project + rest
+		rest, inProject := strings.CutPrefix(p, "project")
+		if !inProject {
+			if _, err := os.Stat(p); err != nil {
+				return nil, failed(NotConfined, "confine: %w", err)
+			}
+			found = append(found, spot{Path: p})
+			continue
 		}
-		if _, err := os.Stat(p); err != nil {
+		there, _, err := see(c.project + rest)
+		if err != nil {
 			return nil, failed(NotConfined, "confine: %w", err)
 		}
-		paths = append(paths, p)
+		if within(there.Path, c.project) != nil {
+			return nil, failed(NotConfined, "confine: %s leads to %s, out of the project", c.project+rest, there.Path)
+		}
+		found = append(found, there)
 	}
-	return paths, nil
+	return found, nil
 }
 
 // SystemPath is the PATH of a tool that lists PATH without a value.

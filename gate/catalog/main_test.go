@@ -42,6 +42,8 @@ func tool(what string, args []string) int {
 		return cmd.Start()
 	}
 	switch what {
+	case "apart":
+		return apartTool(args[0], args[1], args[2])
 	case "print":
 		fmt.Printf("%q\n", args)
 	case "exit":

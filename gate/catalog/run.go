@@ -18,13 +18,15 @@ import (
 type order struct {
 	Argv     []string
 	Env      []string
-	Dir      string
+	Dir      spot
+	Strict   bool     // places are only where root's own links lead
+	Apart    bool     // processes of other tools are out of its reach, where the kernel can do that
 	Program  identity // that Argv[0] has to be
 	Timeout  time.Duration
 	Limits   Limits
 	Confined bool
-	Read     []string
-	Write    []string
+	Read     []spot
+	Write    []spot
 	Connect  []uint16
 	TCP      bool // connections are held to Connect
 }

@@ -45,7 +45,11 @@ func Open(ctx context.Context, p Place) (*Catalogue, error) {
 	c.From = from
 	data, ok := files[LockFile]
 	if !ok {
-		return nil, failed(NotFrozen, "%s is not there; a person can look at the tools and run: gate catalog freeze", filepath.Join(from.Dir, LockFile))
+		const way = "a person can look at the tools and run: gate catalog freeze"
+		if from.Mode == "accepted" {
+			return nil, failed(NotFrozen, "what was accepted of gate %s has no %s; "+way+", then gate publish and, as root, warden accept", from.Gate, LockFile)
+		}
+		return nil, failed(NotFrozen, "%s is not there; "+way, filepath.Join(from.Dir, LockFile))
 	}
 	l, err := ParseLock(filepath.Join(from.Dir, LockFile), data)
 	if err != nil {
@@ -122,7 +126,7 @@ func readBoth(dir string, believed func(*unix.Stat_t) bool) (map[string][]byte, 
 		data, err := readFile(path, believed)
 		if errors.Is(err, fs.ErrNotExist) {
 			if name == File {
-				return nil, failed(NoCatalogue, "there is no catalogue at %s", path)
+				return nil, failed(NoCatalogue, "there is no catalogue at %s; a person can write one, as docs/catalog.md shows", path)
 			}
 			continue
 		}

@@ -1,5 +1,7 @@
 package ltl
 
+import "slices"
+
 // A program is a formula made ready for the monitor: "!" is pushed down to the atoms, so that every node is monotone in
 // its operands, and the nodes stand in the order in which they can be computed, operands first.
 type program struct {
@@ -12,6 +14,7 @@ type program struct {
 	cells  []uint32 // memory of settled nodes as it is before the first call
 	open   []dnf    // memory of the other nodes as it is before the first call
 	memory int      // cells of all facts
+	murky  bool     // a part is
 
 	owed []dnf // the obligation of each node
 	met  dnf   // no obligation
@@ -77,16 +80,38 @@ type part struct {
 	root    int
 	always  bool
 	whole   bool // all instances say the same
+	murky   bool // it is not decided at once, and there is an each or some in it
 }
 
 func compile(f Formula) *program {
 	p := new(program)
 	p.tree = p.branch(f, false)
 	p.met = certain(true)
+	for i := range p.parts {
+		p.parts[i].murky = p.quantifies(p.parts[i].root) && !(p.parts[i].always && p.nodes[p.parts[i].root].settled)
+		p.murky = p.murky || p.parts[i].murky
+	}
 	for i := range p.nodes {
 		p.owed = append(p.owed, obligation(i))
 	}
 	return p
+}
+
+// quantifies reports whether there is an each or some at node i or below it.
+func (p *program) quantifies(i int) bool {
+	n := &p.nodes[i]
+	switch n.op {
+	case opQuant:
+		return true
+	case opAtom, opFact, opConst:
+		return false
+	case opAnd, opOr:
+		return slices.ContainsFunc(n.kids, p.quantifies)
+	case opUntil, opWeakUntil, opRelease, opStrongRelease, opSince, opTrigger:
+		return p.quantifies(n.l) || p.quantifies(n.r)
+	default:
+		return p.quantifies(n.l)
+	}
 }
 
 func (p *program) certain(holds bool) dnf {
@@ -108,7 +133,7 @@ func (p *program) branch(f Formula, neg bool) branch {
 		return branch{and: neg, kids: []branch{p.branch(f.If, !neg), p.branch(f.Then, neg)}}
 	case Unary:
 		if always(f, neg) {
-			p.parts = append(p.parts, part{negate(f, neg), p.node(f.F, neg), true, wholeTrace(f.F)})
+			p.parts = append(p.parts, part{formula: negate(f, neg), root: p.node(f.F, neg), always: true, whole: wholeTrace(f.F)})
 			return branch{part: len(p.parts) - 1}
 		}
 	}

@@ -5,8 +5,12 @@ import "slices"
 // Holds reports whether f holds on a trace that has ended. The formula is read at the first position. Where the trace is
 // empty, no call is anything, "G" holds, "F" does not, and there is no past.
 //
-// A Maybe counts against the formula.
+// A Maybe counts against the formula, and so does a call that may not have run: it holds if it does so either way.
 func Holds(f Formula, trace []Event) bool {
+	if inDoubt(trace) {
+		m, err := after(f, trace)
+		return err == nil && m.Holds()
+	}
 	c := complete{trace: trace}
 	return c.first(f, true)
 }

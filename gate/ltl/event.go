@@ -24,6 +24,7 @@ type Event struct {
 	Step      *int     // calls of one step ran side by side
 	Unknown   []string // arguments whose value will be another one, or more, when the call runs
 	Loose     bool     // it may have arguments that are not in Args
+	Doubt     bool     // it may not have run: then it is no part of the trace
 }
 
 // Of returns the event that c is. A call that its spec does not understand as a whole is loose, and an argument that
@@ -57,8 +58,9 @@ func Of(c call.Call) Event {
 	return e
 }
 
-// UnmarshalJSON reads {"name", "args", "result", "status", "step", "unknown"}, of which all but the name may be missing.
-// "unknown" is a list of arguments, or true: then there may be others too. Other keys are not looked at.
+// UnmarshalJSON reads {"name", "args", "result", "status", "step", "unknown", "doubt"}, of which all but the name may be
+// missing. "unknown" is a list of arguments, or true: then there may be others too. "doubt" is true of a call that may not
+// have run. Other keys are not looked at.
 func (e *Event) UnmarshalJSON(data []byte) error {
 	var read struct {
 		Name    *string         `json:"name"`
@@ -67,6 +69,7 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 		Status  *int            `json:"status"`
 		Step    *int            `json:"step"`
 		Unknown json.RawMessage `json:"unknown"`
+		Doubt   bool            `json:"doubt"`
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
@@ -76,7 +79,7 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 	if read.Name == nil || *read.Name == "" {
 		return fmt.Errorf(`a call needs a "name"`)
 	}
-	got := Event{Name: *read.Name, Args: read.Args, Status: read.Status, Step: read.Step}
+	got := Event{Name: *read.Name, Args: read.Args, Status: read.Status, Step: read.Step, Doubt: read.Doubt}
 	for name, v := range got.Args {
 		got.Args[name] = normal(v)
 	}

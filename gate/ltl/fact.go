@@ -42,7 +42,30 @@ func decision(ok bool) int {
 
 // update takes the next event into account. It reports whether the event was a Maybe.
 func (f fact) update(memory []int, e *Event) (maybe bool) {
-	m := memory[f.at:]
+	m := memory[f.at : f.at+factSize(f.formula)]
+	if !f.decides() {
+		return f.take(m, e)
+	}
+	if m[0] == undecided {
+		f.take(m, e)
+		if m[0] != undecided {
+			clear(m[1:]) // however it came to this
+		}
+	}
+	return false
+}
+
+// decides reports whether the first cell of f holds a decision, after which nothing matters.
+func (f fact) decides() bool {
+	switch f.formula.(type) {
+	case Before, After, AllBefore, InstanceBefore, WithinSteps:
+		return true
+	default:
+		return false
+	}
+}
+
+func (f fact) take(m []int, e *Event) (maybe bool) {
 	switch f := f.formula.(type) {
 	case Called:
 		if e.Name == f.Tool {

@@ -68,15 +68,26 @@ func look(p *program, e *Event) *sight {
 	return s
 }
 
-// quant judges each or some at this call, and goes on with the memory of its values.
-func (r *run) quant(i int, was *view) (bool, view) {
-	q, seen := &r.quants[i], &r.seen.quants[i]
+// look judges each and some at this call, and goes on with the memories of their values. Where the call is in doubt a
+// memory becomes the worst of what it was and what the call makes of it, or the best.
+func (p *program) look(seen *sight, was []view, hopeful, doubt bool) (held []bool, next []view) {
+	held, next = make([]bool, len(was)), make([]view, len(was))
+	for i := range was {
+		held[i], next[i] = p.quants[i].look(&seen.quants[i], &was[i], hopeful, doubt)
+	}
+	return held, next
+}
+
+func (q *quant) look(seen *quantSight, was *view, hopeful, doubt bool) (bool, view) {
 	body := q.body
 	vals := make([]bool, len(body.nodes))
 	root := len(body.nodes) - 1
 	settle := func(state string, atom func(i int) Truth) string {
 		cells := unpack(state)
-		body.settle(cells, vals, r.hopeful, atom, nil)
+		body.settle(cells, vals, hopeful, atom, nil)
+		if doubt {
+			body.blend(cells, unpack(state), hopeful)
+		}
 		return pack(cells)
 	}
 	held := make(map[string]bool, len(seen.keys))
@@ -97,8 +108,8 @@ func (r *run) quant(i int, was *view) (bool, view) {
 	d := seen.domain
 	if q.each {
 		ok := !slices.ContainsFunc(d.Sure, fails)
-		return ok && (r.hopeful || !d.Any && !slices.ContainsFunc(d.Maybe, fails)), next
+		return ok && (hopeful || !d.Any && !slices.ContainsFunc(d.Maybe, fails)), next
 	}
 	ok := slices.ContainsFunc(d.Sure, holds)
-	return ok || r.hopeful && (d.Any || slices.ContainsFunc(d.Maybe, holds)), next
+	return ok || hopeful && (d.Any || slices.ContainsFunc(d.Maybe, holds)), next
 }

@@ -10,6 +10,7 @@
 //
 // A call may be known in part. Then an atom answers Maybe, and every judgement has two sides: Value takes each Maybe as it
 // is worst for the formula, Possible as it is best. Decisions rest on Value, so what is not known counts against the call.
+// A call that may not have run at all (Doubt) is followed both ways, with the same two sides.
 //
 // The package reads no clock, no file and keeps no state but that of a Monitor. Formulas, traces and saved monitors may
 // come from an enemy: each has limits, and beyond them is an error, never a guess.
@@ -84,11 +85,12 @@ type Witness struct {
 
 // A Judgement is what a formula says of a trace that goes on.
 type Judgement struct {
-	Value    Value // every Maybe taken as it is worst
-	Possible Value // every Maybe taken as it is best
-	// Witnesses are the parts that fail, where Value refuses.
+	Value    Value // every Maybe and doubt taken as it is worst
+	Possible Value // every Maybe and doubt taken as it is best
+	// Witnesses are the parts that fail, where Value refuses. There are none for what fails only if the newest call did
+	// not run.
 	Witnesses []Witness
-	// Uncertain is set where nothing would be at fault if each Maybe were taken as it is best.
+	// Uncertain is set where nothing would be at fault if each Maybe and each doubt were taken as it is best.
 	Uncertain bool
 }
 

@@ -10,6 +10,8 @@ import (
 // settled at a call is remembered as the value of each operator about the past, what is open as a remainder of the
 // formula, variables as one memory for each combination of values (a lookup for those that a call has).
 //
+// After a call that may not have run it follows both ways, as worlds (world.go).
+//
 // A Monitor is for one goroutine at a time.
 type Monitor struct {
 	formula Formula
@@ -37,11 +39,12 @@ func NewMonitor(f Formula) (*Monitor, error) {
 	}
 	p := m.program
 	first := lane{cells: p.cells, open: p.open, parts: make([]partState, len(p.parts))}
+	var views []view
 	for _, q := range p.quants {
-		first.views = append(first.views, newTable(q.body.cells).view())
+		views = append(views, newTable(q.body.cells).view())
 	}
-	m.now = snapshot{memory: make([]int, p.memory), lanes: []lane{first}}
-	r := m.run(&m.now, &first, false)
+	m.now = snapshot{views: [][]view{views}, worlds: []world{{memory: make([]int, p.memory), lanes: []lane{first}}}}
+	r := m.run(&m.now, &m.now.worlds[0], false)
 	for i, part := range p.parts {
 		first.parts[i].value = Pending
 		if n := &p.nodes[part.root]; !part.always && (n.op == opFact || n.op == opConst) {
@@ -65,22 +68,22 @@ func (m *Monitor) Step(e Event) (Judgement, error) {
 	if err != nil {
 		return Judgement{}, err
 	}
-	for i := range next.lanes {
-		for q := range next.lanes[i].views {
-			v := &next.lanes[i].views[q]
+	for i := range next.views {
+		for q := range next.views[i] {
+			v := &next.views[i][q]
 			if !v.base.fits(v, m.limit) {
 				return Judgement{}, fmt.Errorf("%s: %w: %d", m.text, ErrValues, m.limit)
 			}
 		}
 	}
-	if len(next.lanes) > len(m.now.lanes) {
-		for q := range next.lanes[1].views { // from here on the sides differ
-			next.lanes[1].views[q].base = next.lanes[1].views[q].base.clone()
+	if len(next.views) > len(m.now.views) {
+		for q := range next.views[1] { // from here on the sides differ
+			next.views[1][q].base = next.views[1][q].base.clone()
 		}
 	}
-	for i := range next.lanes {
-		for q := range next.lanes[i].views {
-			v := &next.lanes[i].views[q]
+	for i := range next.views {
+		for q := range next.views[i] {
+			v := &next.views[i][q]
 			v.base.commit(v)
 			*v = v.base.view()
 		}
@@ -105,31 +108,39 @@ func (m *Monitor) Try(events ...Event) ([]Judgement, error) {
 
 // Value says what the formula is worth after the calls so far.
 func (m *Monitor) Value() Judgement {
-	j := Judgement{}
-	j.Value = m.program.tree.value(m.now.lanes[0].parts)
-	j.Possible = m.program.tree.value(m.now.lanes[len(m.now.lanes)-1].parts)
+	j := Judgement{Value: True, Possible: False}
+	for i := range m.now.worlds {
+		least, most := m.now.worlds[i].values(m.program)
+		j.Value, j.Possible = min(j.Value, least), max(j.Possible, most)
+	}
 	return j
 }
 
 // Holds reports whether the formula holds if the trace ends here.
 func (m *Monitor) Holds() bool {
-	r := m.run(&m.now, &m.now.lanes[0], false)
-	return m.program.tree.holds(func(i int) bool { return r.holds(i) })
+	for i := range m.now.worlds {
+		r := m.run(&m.now, &m.now.worlds[i], false)
+		if !m.program.tree.holds(func(i int) bool { return r.holds(i) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // A snapshot is what a monitor knows after some calls. It is never changed, but for the tables behind its views.
 type snapshot struct {
-	calls  int
-	memory []int  // of facts
-	lanes  []lane // one as long as no call was a Maybe; then each Maybe as it is worst, and as it is best
+	calls   int
+	worlds  []world
+	views   [][]view // of each and some, by lane
+	blended bool     // views hold what may not have happened
 }
 
-// A lane is one way to take each Maybe.
+// A lane is one way to take each Maybe. There is one as long as no call was a Maybe; then each Maybe as it is worst, and
+// as it is best.
 type lane struct {
 	cells []uint32
 	open  []dnf
 	parts []partState
-	views []view
 }
 
 // A partState is what is left of a part.
@@ -153,34 +164,51 @@ type scratch struct {
 
 func (m *Monitor) step(now *snapshot, e *Event) (snapshot, Judgement, error) {
 	p := m.program
-	next := snapshot{calls: now.calls + 1, memory: slices.Clone(now.memory)}
-	seen := look(p, e)
-	for _, f := range p.facts {
-		if f.update(next.memory, e) {
-			seen.maybe = true
+	ran := *e
+	ran.Doubt = false
+	seen := look(p, &ran)
+	maybe := seen.maybe || e.Doubt && len(p.quants) > 0
+	memories := make([][]int, len(now.worlds))
+	for i := range now.worlds {
+		memories[i] = slices.Clone(now.worlds[i].memory)
+		for _, f := range p.facts {
+			if f.update(memories[i], &ran) {
+				maybe = true
+			}
 		}
 	}
-	lanes := now.lanes
-	if seen.maybe && len(lanes) == 1 {
-		lanes = []lane{lanes[0], lanes[0]}
+	next := snapshot{calls: now.calls + 1, views: make([][]view, len(now.views)), blended: now.blended || e.Doubt && len(p.quants) > 0}
+	was := now.views
+	if maybe && len(was) == 1 {
+		was = [][]view{was[0], was[0]}
+		next.views = make([][]view, 2)
 	}
-	witnesses := make([][]Witness, len(lanes))
-	next.lanes = make([]lane, len(lanes))
-	for i := range lanes {
-		r := m.run(&next, &lanes[i], i == 1)
-		r.seen = seen
-		next.lanes[i], witnesses[i] = r.step(lanes[i])
-		if r.tooMuch {
-			return snapshot{}, Judgement{}, fmt.Errorf("%s: %w", m.text, ErrOpen)
+	quants := make([][]bool, len(was)) // what each and some say, by lane
+	for lane := range was {
+		quants[lane], next.views[lane] = p.look(seen, was[lane], lane == 1, e.Doubt)
+	}
+	var sum outcome
+	for i := range now.worlds {
+		w, err := m.take(&next, now.worlds[i].split(len(was)), memories[i], seen, quants, &sum)
+		if err != nil {
+			return snapshot{}, Judgement{}, err
+		}
+		next.worlds = append(next.worlds, w)
+	}
+	if e.Doubt {
+		for i := range now.worlds {
+			w := now.worlds[i].split(len(was))
+			w.missed++
+			sum.skip(w.values(p))
+			next.worlds = append(next.worlds, w)
 		}
 	}
-	last := len(lanes) - 1
-	j := Judgement{Value: p.tree.value(next.lanes[0].parts), Possible: p.tree.value(next.lanes[last].parts)}
-	if j.Value.Refuses() {
-		j.Witnesses = witnesses[0]
-		j.Uncertain = j.AtFault() && !(j.Possible.Refuses() && anyNew(witnesses[last]))
+	if len(next.worlds) > 1 {
+		if next.worlds = p.distinct(&next); len(next.worlds) > maxWorlds {
+			return snapshot{}, Judgement{}, fmt.Errorf("%s: %w", m.text, ErrDoubt)
+		}
 	}
-	return next, j, nil
+	return next, sum.judgement(), nil
 }
 
 func (b *branch) value(parts []partState) Value {

@@ -2,7 +2,19 @@ package ltl
 
 // Judge says what f is worth on a trace that goes on, and what fails. It works through the whole trace; a Monitor gives
 // the same Value, Possible, AtFault and Uncertain call by call.
+//
+// Where a call may not have run it asks a Monitor; a formula that is too large for one is taken as broken.
 func Judge(f Formula, trace []Event) Judgement {
+	if inDoubt(trace) {
+		m, err := after(f, trace[:len(trace)-1])
+		if err == nil {
+			var j Judgement
+			if j, err = m.Step(trace[len(trace)-1]); err == nil {
+				return j
+			}
+		}
+		return Judgement{Witnesses: []Witness{{f, -1, False, true}}}
+	}
 	now := partial{complete{trace: trace}}
 	before := partial{}
 	if len(trace) > 0 {

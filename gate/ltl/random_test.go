@@ -359,6 +359,9 @@ func show(trace []Event) string {
 		if e.Loose || e.Unknown != nil {
 			parts[i] += fmt.Sprintf("?%v%v", e.Unknown, e.Loose)
 		}
+		if e.Doubt {
+			parts[i] += " perhaps"
+		}
 	}
 	return "[" + strings.Join(parts, " ") + "]"
 }

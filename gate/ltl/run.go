@@ -5,36 +5,38 @@ import "slices"
 // A run computes one step of one lane.
 type run struct {
 	*program
-	next    *snapshot // its calls and facts are those after the step
+	world   *world // its memory is that after the step
+	index   int    // position of this call
+	place   int    // its position in the world; once no at(n, ...) asks for it, some later one
 	hopeful bool
 	seen    *sight
-	vals    []bool // of settled nodes, at this call
-	left    []dnf  // of all others
-	work    int
-	tooMuch bool
+	blended bool // each and some remember what may not have happened
+
+	quantified []bool // what each and some say at this call
+	vals       []bool // of settled nodes, at this call
+	left       []dnf  // of all others
+	work       int
+	tooMuch    bool
 }
 
-func (m *Monitor) run(next *snapshot, l *lane, hopeful bool) *run {
-	return &run{program: m.program, next: next, hopeful: hopeful, vals: m.scratch.vals, left: m.scratch.left}
+func (m *Monitor) run(next *snapshot, w *world, hopeful bool) *run {
+	return &run{
+		program: m.program, world: w, index: next.calls - 1, place: next.calls - w.missed - 1, hopeful: hopeful,
+		blended: next.blended, vals: m.scratch.vals, left: m.scratch.left,
+	}
 }
 
-// step returns the lane after the call, and what fails in it.
-func (r *run) step(l lane) (lane, []Witness) {
-	next := lane{
-		cells: slices.Clone(l.cells), open: make([]dnf, len(l.open)),
-		parts: make([]partState, len(l.parts)), views: make([]view, len(l.views)),
-	}
-	quants := make([]bool, len(r.quants))
-	for i := range r.quants {
-		quants[i], next.views[i] = r.quant(i, &l.views[i])
-	}
+// step returns the lane after the call, and what fails in it. best is the lane before the call that takes each Maybe as
+// it is best.
+func (r *run) step(l, best *lane) (lane, []Witness) {
+	next := lane{cells: slices.Clone(l.cells), open: make([]dnf, len(l.open)), parts: make([]partState, len(l.parts))}
 	r.settle(next.cells, r.vals, r.hopeful,
-		func(i int) Truth { return r.seen.atoms[i] }, func(i int) bool { return quants[i] })
+		func(i int) Truth { return r.seen.atoms[i] }, func(i int) bool { return r.quantified[i] })
 	r.unsettled(l.open, next.open)
 
 	var found [][]Witness // by part, if there are any
 	for i := range r.parts {
-		state, ws := r.part(&r.parts[i], &l.parts[i])
+		state, ws := r.part(&r.parts[i], &l.parts[i], &best.parts[i])
 		next.parts[i] = state
 		if ws != nil && found == nil {
 			found = make([][]Witness, len(r.parts))
@@ -51,15 +53,18 @@ func (r *run) step(l lane) (lane, []Witness) {
 }
 
 // part takes the call into account in what is left of a part.
-func (r *run) part(p *part, was *partState) (partState, []Witness) {
-	at := r.next.calls - 1
+//
+// Where each or some bring into an open part what may not have happened, it may have failed for good for that reason
+// alone. Then best says whether the call can be the first one that breaks it.
+func (r *run) part(p *part, was, best *partState) (partState, []Witness) {
+	murky := p.murky && r.blended
 	if !p.always {
 		s := partState{left: r.progress(was.left)}
 		s.value = r.value(s.left)
 		if !s.value.Refuses() {
 			return s, nil
 		}
-		return s, []Witness{{p.formula, -1, s.value, was.value != False}}
+		return s, []Witness{{p.formula, -1, s.value, was.value != False || murky && best.value != False}}
 	}
 	s := partState{value: was.value, failed: was.failed, failedAt: was.failedAt}
 	s.value = Pending
@@ -88,15 +93,15 @@ func (r *run) part(p *part, was *partState) (partState, []Witness) {
 	for _, in := range was.instances {
 		judge(instance{r.progress(in.left), in.at})
 	}
-	if !p.whole || at == 0 {
-		judge(instance{r.at(p.root), at})
+	if !p.whole || r.place == 0 {
+		judge(instance{r.at(p.root), r.index})
 	}
 	r.tooMuch = r.tooMuch || len(s.instances) > maxInstances
 	if was.failed {
 		s.value = False
 	}
 	if s.value.Refuses() && found == nil {
-		found = []Witness{{p.formula, was.failedAt, False, false}}
+		found = []Witness{{p.formula, was.failedAt, False, murky && !best.failed}}
 		if p.whole {
 			found[0].At = -1
 		}
@@ -159,7 +164,7 @@ func (r *run) unsettled(was, next []dnf) {
 			r.count(i, n, was[n.cell:], next[n.cell:])
 		case opAt:
 			left := was[n.cell]
-			if r.next.calls-1 == n.k {
+			if r.place == n.k {
 				left = r.at(n.l)
 			} else {
 				left = r.progress(left)
@@ -209,7 +214,7 @@ func (r *run) redeem(id int) dnf {
 	case opNext, opWeakNext:
 		return r.at(n.l)
 	case opAt:
-		if r.next.calls-1 == n.k {
+		if r.place == n.k {
 			return r.at(n.l)
 		}
 		return r.owed[id]
@@ -275,7 +280,7 @@ func (r *run) literal(id int) Value {
 	case opConst:
 		return valueOf(n.neg, PFalse, PTrue)
 	case opFact:
-		v := r.facts[n.index].value(r.next.memory, r.hopeful != n.neg)
+		v := r.facts[n.index].value(r.world.memory, r.hopeful != n.neg)
 		if n.neg {
 			return v.not()
 		}
@@ -287,7 +292,7 @@ func (r *run) literal(id int) Value {
 
 // holds reports whether a part holds if the trace ends here.
 func (r *run) holds(i int) bool {
-	s := &r.next.lanes[0].parts[i]
+	s := &r.world.lanes[0].parts[i]
 	if r.parts[i].always {
 		return !s.failed && !slices.ContainsFunc(s.instances, func(in instance) bool { return !r.ends(in.left) })
 	}
@@ -310,7 +315,7 @@ func (r *run) end(id int) bool {
 	case opConst:
 		return !n.neg
 	case opFact:
-		return r.facts[n.index].holds(r.next.memory, r.hopeful != n.neg) != n.neg
+		return r.facts[n.index].holds(r.world.memory, r.hopeful != n.neg) != n.neg
 	case opAlways, opWeakNext, opWeakUntil, opRelease, opEver, opTrigger, opWeakPrevious, opFewer:
 		return true
 	case opAtom, opAt:

@@ -10,11 +10,18 @@ import (
 
 // saved is the form of a monitor on disk. Its size depends on the formula and on the values that are remembered.
 type saved struct {
-	Version int         `json:"version"`
-	Formula string      `json:"formula"`
-	Calls   int         `json:"calls"`
-	Memory  []int       `json:"memory,omitempty"`
-	Lanes   []savedLane `json:"lanes"`
+	Version int    `json:"version"`
+	Formula string `json:"formula"`
+	Calls   int    `json:"calls"`
+	savedWorld
+	Others  []savedWorld `json:"others,omitempty"` // worlds beside the first one; their lanes have no tables
+	Blended bool         `json:"blended,omitempty"`
+}
+
+type savedWorld struct {
+	Missed int         `json:"missed,omitempty"`
+	Memory []int       `json:"memory,omitempty"`
+	Lanes  []savedLane `json:"lanes"`
 }
 
 type savedLane struct {
@@ -51,8 +58,25 @@ const savedVersion = 1
 
 // Save returns what the monitor knows. The same knowledge always gives the same bytes.
 func (m *Monitor) Save() ([]byte, error) {
-	s := saved{Version: savedVersion, Formula: m.text, Calls: m.now.calls, Memory: m.now.memory}
-	for _, l := range m.now.lanes {
+	s := saved{Version: savedVersion, Formula: m.text, Calls: m.now.calls, savedWorld: m.now.worlds[0].save(), Blended: m.now.blended}
+	for i := range s.Lanes {
+		for _, v := range m.now.views[i] {
+			s.Lanes[i].Tables = append(s.Lanes[i].Tables, v.base.save())
+		}
+	}
+	for i := range m.now.worlds[1:] {
+		s.Others = append(s.Others, m.now.worlds[i+1].save())
+	}
+	data, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("save monitor: %w", err)
+	}
+	return data, nil
+}
+
+func (w *world) save() savedWorld {
+	s := savedWorld{Missed: w.missed, Memory: w.memory}
+	for _, l := range w.lanes {
 		sl := savedLane{Cells: l.cells, Open: l.open}
 		for _, p := range l.parts {
 			sp := savedPart{Left: p.left, Value: p.value, Failed: p.failed, FailedAt: p.failedAt}
@@ -61,16 +85,9 @@ func (m *Monitor) Save() ([]byte, error) {
 			}
 			sl.Parts = append(sl.Parts, sp)
 		}
-		for _, v := range l.views {
-			sl.Tables = append(sl.Tables, v.base.save())
-		}
 		s.Lanes = append(s.Lanes, sl)
 	}
-	data, err := json.Marshal(s)
-	if err != nil {
-		return nil, fmt.Errorf("save monitor: %w", err)
-	}
-	return data, nil
+	return s
 }
 
 func (t *table) save() savedTable {
@@ -108,52 +125,71 @@ func Load(f Formula, data []byte) (*Monitor, error) {
 
 func (m *Monitor) load(s *saved) error {
 	p := m.program
-	fresh := m.now.lanes[0]
-	if s.Version != savedVersion || s.Formula != m.text || s.Calls < 0 || len(s.Memory) != p.memory ||
-		len(s.Lanes) < 1 || len(s.Lanes) > 2 {
+	if s.Version != savedVersion || s.Formula != m.text || s.Calls < 0 || len(s.Lanes) < 1 || len(s.Lanes) > 2 ||
+		len(s.Others) >= maxWorlds {
 		return errSaved
 	}
-	if slices.ContainsFunc(s.Memory, func(n int) bool { return n < 0 }) && !hasSteps(p) {
-		return errSaved
+	if s.Calls == 0 {
+		return nil // nothing else can be known then
 	}
-	for _, f := range p.facts {
-		if !f.valid(s.Memory) {
-			return errSaved
+	now := snapshot{calls: s.Calls, blended: s.Blended}
+	for _, sw := range append([]savedWorld{s.savedWorld}, s.Others...) {
+		w, err := p.world(&sw, s.Calls, len(s.Lanes))
+		if err != nil {
+			return err
 		}
+		now.worlds = append(now.worlds, w)
 	}
-	now := snapshot{calls: s.Calls, memory: s.Memory}
 	for _, sl := range s.Lanes {
-		if len(sl.Cells) != len(p.cells) || len(sl.Open) != len(p.open) || len(sl.Parts) != len(p.parts) ||
-			len(sl.Tables) != len(p.quants) || !p.validAll(sl.Open) {
+		if len(sl.Tables) != len(p.quants) {
 			return errSaved
 		}
-		l := lane{cells: sl.Cells, open: sl.Open, parts: make([]partState, len(p.parts))}
-		for i, sp := range sl.Parts {
-			if !p.valid(sp.Left) || sp.Value > True || len(sp.Instances) > maxInstances {
-				return errSaved
-			}
-			l.parts[i] = partState{left: sp.Left, value: sp.Value, failed: sp.Failed, failedAt: sp.FailedAt}
-			for _, in := range sp.Instances {
-				if !p.valid(in.Left) || in.At < 0 {
-					return errSaved
-				}
-				l.parts[i].instances = append(l.parts[i].instances, instance{in.Left, in.At})
-			}
-		}
+		var views []view
 		for i, st := range sl.Tables {
 			t, err := st.table(len(p.quants[i].body.cells), m.limit)
 			if err != nil {
 				return err
 			}
-			l.views = append(l.views, t.view())
+			views = append(views, t.view())
 		}
-		now.lanes = append(now.lanes, l)
-	}
-	if s.Calls == 0 {
-		now.lanes = []lane{fresh} // nothing else can be known then
+		now.views = append(now.views, views)
 	}
 	m.now = now
 	return nil
+}
+
+// world returns the world that was saved as s.
+func (p *program) world(s *savedWorld, calls, lanes int) (world, error) {
+	w := world{missed: s.Missed, memory: s.Memory}
+	if len(s.Memory) != p.memory || len(s.Lanes) != lanes || s.Missed < 0 || s.Missed > calls ||
+		slices.ContainsFunc(s.Memory, func(n int) bool { return n < 0 }) && !hasSteps(p) {
+		return w, errSaved
+	}
+	for _, f := range p.facts {
+		if !f.valid(s.Memory) {
+			return w, errSaved
+		}
+	}
+	for _, sl := range s.Lanes {
+		if len(sl.Cells) != len(p.cells) || len(sl.Open) != len(p.open) || len(sl.Parts) != len(p.parts) || !p.validAll(sl.Open) {
+			return w, errSaved
+		}
+		l := lane{cells: sl.Cells, open: sl.Open, parts: make([]partState, len(p.parts))}
+		for i, sp := range sl.Parts {
+			if !p.valid(sp.Left) || sp.Value > True || len(sp.Instances) > maxInstances {
+				return w, errSaved
+			}
+			l.parts[i] = partState{left: sp.Left, value: sp.Value, failed: sp.Failed, failedAt: sp.FailedAt}
+			for _, in := range sp.Instances {
+				if !p.valid(in.Left) || in.At < 0 {
+					return w, errSaved
+				}
+				l.parts[i].instances = append(l.parts[i].instances, instance{in.Left, in.At})
+			}
+		}
+		w.lanes = append(w.lanes, l)
+	}
+	return w, nil
 }
 
 // hasSteps reports whether a fact remembers the number of a step, which the host may count as it likes.

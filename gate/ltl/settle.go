@@ -64,3 +64,29 @@ func (p *program) settle(cells []uint32, vals []bool, hopeful bool, atom func(in
 		vals[i] = v
 	}
 }
+
+// blend makes cells what is best, or worst, of them and of other.
+func (p *program) blend(cells, other []uint32, best bool) {
+	for i := range p.nodes {
+		n := &p.nodes[i]
+		if !n.settled || !n.remembers() {
+			continue
+		}
+		c := &cells[n.cell]
+		if best == (n.op == opFewer) { // which counts what is bad
+			*c = min(*c, other[n.cell])
+		} else {
+			*c = max(*c, other[n.cell])
+		}
+	}
+}
+
+// remembers reports whether a settled node has a cell.
+func (n *node) remembers() bool {
+	switch n.op {
+	case opPrevious, opWeakPrevious, opOnce, opEver, opSince, opTrigger, opAtLeast, opFewer:
+		return true
+	default:
+		return false
+	}
+}

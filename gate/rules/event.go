@@ -212,6 +212,16 @@ func Tool(name string, args map[string]any, cwd string) Event {
 // treeTool reports whether a client's tool works on all files below its path.
 func treeTool(e *Event) bool { return e.goesBy("Grep") }
 
+// certain is e as it is if it ran.
+func (e *Event) certain() *Event {
+	if !e.Doubt {
+		return e
+	}
+	ran := *e
+	ran.Doubt = false
+	return &ran
+}
+
 // goesBy reports whether name is one of the names of e.
 func (e *Event) goesBy(name string) bool { return e.Name == name || slices.Contains(e.Also, name) }
 

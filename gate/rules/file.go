@@ -11,6 +11,7 @@ import (
 
 	"gatehouse/gate/rules/library"
 	"gatehouse/internal/document"
+	"gatehouse/internal/spelling"
 )
 
 // Parse reads rule files, the user's before the project's: a rule replaces those before it with the same id. The error
@@ -173,7 +174,7 @@ func (p *parser) entry(v document.Value, name string, over override) []*rule {
 	data, ok := p.options.Library.Open(name)
 	if !ok {
 		hint := ""
-		if near := nearest(name, p.options.Library.Names()); near != "" {
+		if near := spelling.Nearest(name, p.options.Library.Names()); near != "" {
 			hint = fmt.Sprintf("; did you mean %q?", near)
 		}
 		v.Bad("the library has no entry %q%s", name, hint)

@@ -13,8 +13,8 @@ import (
 // A formula may be about every call, so each call is a step. But once a call that no atom names would leave the monitor
 // as it is, such calls need not be shown to it: then the memory is quiet, and the rule is not touched by them.
 //
-// Atoms about one call see what patterns see: all names of a call, values as digests, and a call that may not have run as
-// a maybe. Facts about the whole trace, called("x") and the like, take such a call as one that ran.
+// Atoms about one call see what patterns see: all names of a call, and values as digests. A call that may not have run is
+// the monitor's business: it judges what the trace is with it and without it.
 type monitored struct {
 	r       *rule
 	monitor *ltl.Monitor
@@ -72,7 +72,7 @@ func (m *monitored) step(e *Event, env *Surroundings) (finding, error) {
 }
 
 func (m *monitored) take(e *Event) (ltl.Judgement, error) {
-	m.current = e
+	m.current = e.certain()
 	m.touched = true
 	event := e.Event
 	if !slices.Contains(m.tools, event.Name) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gatehouse/gate/spec"
+	"gatehouse/internal/spelling"
 )
 
 // A Problem is something in a rule that is likely not what was meant. It does not keep the rule from holding.
@@ -212,14 +213,17 @@ func (l *linter) name(name string) bool {
 		}
 		return false
 	}
-	if _, ok := l.known.args[spelling(name)]; ok {
+	if _, ok := l.known.args[underscored(name)]; ok {
 		return true
 	}
-	if near := nearest(name, l.known.names); near != "" {
+	names := slices.DeleteFunc(slices.Clone(l.known.names), func(s string) bool {
+		return strings.HasPrefix(underscored(name), s+"_") // git is not what git_psh was meant to be
+	})
+	if near := spelling.Nearest(name, names); near != "" {
 		l.say("nothing makes calls named %q; did you mean %q?", name, near)
 		return false
 	}
-	if exec, sub, ok := strings.Cut(spelling(name), "_"); ok && l.known.execs[exec] {
+	if exec, sub, ok := strings.Cut(underscored(name), "_"); ok && l.known.execs[exec] {
 		if _, own := l.known.args[exec+"_"+sub]; !own {
 			l.say("nothing makes calls named %q; calls of %s are named otherwise: write {tool: %s, with: {argv: %s}}", name, exec, exec, sub)
 		}
@@ -239,8 +243,8 @@ func (l *linter) arg(t *target, arg string) {
 			return
 		}
 		args, ok := l.known.args[name]
-		if !ok && l.known.args[spelling(name)] == nil {
-			if spelling(name) != name {
+		if !ok && l.known.args[underscored(name)] == nil {
+			if underscored(name) != name {
 				continue
 			}
 			l.say("%s has no spec, so its calls have argv only, and not %q: add a spec under tools", name, arg)
@@ -251,7 +255,7 @@ func (l *linter) arg(t *target, arg string) {
 		}
 		all = append(all, args...)
 	}
-	if near := nearest(arg, all); near != "" {
+	if near := spelling.Nearest(arg, all); near != "" {
 		l.say("calls of %s have no argument %q; did you mean %q?", strings.Join(shown(t.tools), " or "), arg, near)
 		return
 	}

@@ -62,12 +62,12 @@ func (m *stateless) step(e *Event, env *Surroundings) (finding, error) {
 		match := m.r.first.match(e, env)
 		return finding{broken: match != ltl.No, maybe: match == ltl.Maybe}, nil
 	}
-	tool := m.r.first.tool(e)
-	if tool == ltl.No {
+	ran := e.certain()
+	if m.r.first.tool(ran) == ltl.No {
 		return finding{}, nil
 	}
-	match := m.r.first.match(e, env)
-	return finding{broken: match != ltl.Yes, maybe: match == ltl.Maybe || tool == ltl.Maybe && match != ltl.Yes}, nil
+	match := m.r.first.match(ran, env)
+	return finding{broken: match != ltl.Yes, maybe: match == ltl.Maybe || e.Doubt && match != ltl.Yes}, nil
 }
 
 func (m *stateless) save() ([]byte, error) { return nil, nil }
@@ -124,12 +124,14 @@ func (m *since) step(e *Event, env *Surroundings) (finding, error) {
 	if then := m.r.then.match(e, env); then != ltl.No && !m.worst {
 		f = finding{broken: true, maybe: then == ltl.Maybe || m.best}
 	}
-	first, again := m.r.first.match(e, env), ltl.No
-	if m.r.since != nil {
-		again = m.r.since.match(e, env)
-	}
+	ran := e.certain()
+	first, again := m.r.first.match(ran, env), m.r.since.match(ran, env)
+	was := *m
 	m.worst = first == ltl.Yes || m.worst && again == ltl.No
 	m.best = first != ltl.No || m.best && again != ltl.Yes
+	if e.Doubt {
+		m.worst, m.best = m.worst && was.worst, m.best || was.best
+	}
 	return f, nil
 }
 
@@ -144,12 +146,14 @@ type owing struct {
 }
 
 func (m *owing) step(e *Event, env *Surroundings) (finding, error) {
-	done, again := m.r.first.match(e, env), ltl.No
-	if m.r.since != nil {
-		again = m.r.since.match(e, env)
-	}
+	ran := e.certain()
+	done, again := m.r.first.match(ran, env), m.r.since.match(ran, env)
+	was := *m
 	m.worst = done != ltl.Yes && (m.worst || again != ltl.No)
 	m.best = done == ltl.No && (m.best || again == ltl.Yes)
+	if e.Doubt {
+		m.worst, m.best = m.worst || was.worst, m.best && was.best
+	}
 	return finding{}, nil
 }
 

@@ -9,12 +9,13 @@ import (
 
 // A past is a rule of the form G(f) where f speaks of this call and those before it, which most formulas are. It needs no
 // monitor: each operator is known from its value one call earlier. Every value is kept twice, with each maybe taken as it
-// is worst for the formula and as it is best.
+// is worst for the formula and as it is best. A call that may not have run leaves what is worse of the value before it and
+// that which it makes, and what is better.
 type past struct {
 	r     *rule
 	nodes []node // operands before operators; the last one is f
 	tools []string
-	seen  bool // there was a call
+	seen  [2]bool // there was a call: for certain, and perhaps
 }
 
 // A node is a part of the formula.
@@ -28,6 +29,7 @@ type node struct {
 	now    [2]bool // at this call: worst, best
 	before [2]bool // one call earlier
 	count  [2]int  // how often the operand held before, for "#"
+	was    [2]int  // count, one call earlier
 }
 
 const (
@@ -50,8 +52,11 @@ func (r *rule) asPast(f ltl.Formula) *past {
 
 func (m *past) push(n node) int {
 	switch n.op {
-	case 'O', 'H', 'S':
+	case 'O', 'S':
 		n.kept = true
+	case 'H':
+		n.kept = true
+		n.now = [2]bool{true, true} // of no call
 	case 'Y':
 		m.nodes[n.a].kept = true
 	}
@@ -139,11 +144,26 @@ func (m *past) step(e *Event, env *Surroundings) (finding, error) {
 	for i := range m.nodes {
 		n := &m.nodes[i]
 		n.before = n.now
-		n.now = m.value(n, e, env)
+		n.was = n.count
+		n.now = m.value(n, e.certain(), env)
 	}
-	m.seen = true
 	f := m.nodes[len(m.nodes)-1].now
+	if e.Doubt {
+		m.doubt()
+		m.seen[best] = true
+		return finding{broken: !f[worst], maybe: true}, nil
+	}
+	m.seen = [2]bool{true, true}
 	return finding{broken: !f[worst], maybe: f[best]}, nil
+}
+
+// doubt takes into account that the call may not have run.
+func (m *past) doubt() {
+	for i := range m.nodes {
+		n := &m.nodes[i]
+		n.now = [2]bool{n.now[worst] && n.before[worst], n.now[best] || n.before[best]}
+		n.count[worst] = n.was[worst]
+	}
 }
 
 // value is what a part is worth at this call. Operands come first, so theirs is known, and before is that of one call
@@ -169,13 +189,13 @@ func (m *past) value(n *node, e *Event, env *Surroundings) (v [2]bool) {
 		case '>':
 			v[side] = !a.now[other] || b.now[side]
 		case 'Y':
-			v[side] = m.seen && a.before[side]
+			v[side] = m.seen[side] && a.before[side]
 		case 'O':
-			v[side] = a.now[side] || m.seen && n.before[side]
+			v[side] = a.now[side] || n.before[side]
 		case 'H':
-			v[side] = a.now[side] && (!m.seen || n.before[side])
+			v[side] = a.now[side] && n.before[side]
 		case 'S':
-			v[side] = b.now[side] || a.now[side] && m.seen && n.before[side]
+			v[side] = b.now[side] || a.now[side] && n.before[side]
 		}
 	}
 	return v
@@ -210,7 +230,14 @@ func (m *past) counted(n, a *node) (v [2]bool) {
 // state is what later calls depend on.
 func (m *past) state() []byte {
 	var w wire.Writer
-	w.Bool(m.seen)
+	switch {
+	case m.seen[worst]:
+		w.Uint(1)
+	case m.seen[best]:
+		w.Uint(2)
+	default:
+		w.Uint(0)
+	}
 	for i := range m.nodes {
 		n := &m.nodes[i]
 		if n.op == '#' {
@@ -240,7 +267,8 @@ func (m *past) load(data []byte) error {
 		return errMemory
 	}
 	r := wire.NewReader(string(data[1:]))
-	m.seen = r.Bool()
+	seen := number64(r, 3)
+	m.seen = [2]bool{seen == 1, seen > 0}
 	for i := range m.nodes {
 		n := &m.nodes[i]
 		if n.op == '#' {

@@ -261,14 +261,14 @@ func readTool(v document.Value) ([]string, bool) {
 		v.Bad("%q is no name of a tool; calls of subcommands are named like git_push, and arguments go into with or where", name)
 		return nil, false
 	}
-	if other := spelling(name); other != name {
+	if other := underscored(name); other != name {
 		return []string{name, other}, true
 	}
 	return []string{name}, true
 }
 
-// spelling is the name that the calls of a command have: underscores in the place of other signs.
-func spelling(name string) string {
+// underscored is the name that the calls of a command have: underscores in the place of other signs.
+func underscored(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '-' || r == '.' || r == ':' {
 			return '_'

@@ -111,9 +111,6 @@ func (p pattern) tool(e *Event) ltl.Truth {
 	if !p.names(e) {
 		return ltl.No
 	}
-	if e.Doubt {
-		return ltl.Maybe
-	}
 	return ltl.Yes
 }
 
@@ -213,7 +210,7 @@ func (p pattern) succeeding() (pattern, bool) {
 func shown(tools []string) []string {
 	var all []string
 	for i, name := range tools {
-		if i > 0 && tools[i-1] != name && spelling(tools[i-1]) == name {
+		if i > 0 && tools[i-1] != name && underscored(tools[i-1]) == name {
 			continue
 		}
 		all = append(all, name)

@@ -19,7 +19,8 @@
 // something else begins anew.
 //
 // What is not known counts against the call: an argument that only the run will tell, a call that its spec did not
-// understand, a call that may not have run. A verdict that rests on that says so (Maybe).
+// understand, a call that may not have run (Doubt): it meets no requirement and counts against every limit, in rules of
+// all kinds. A verdict that rests on that says so (Maybe).
 //
 // The package reads no file and no clock. It asks the disk through Surroundings, and keeps nothing itself.
 package rules
@@ -107,7 +108,6 @@ type Event struct {
 	Files  []Touch  // what it touches on disk
 	Text   string   // as a person reads it: the source of the command
 	Call   int      // index of the call in the line
-	Doubt  bool     // for Record: it may not have run
 	Proves Span     // set by Prove
 	// Remote is set for a call that runs on another machine or in a container: its paths are not ours.
 	Remote bool

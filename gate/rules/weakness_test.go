@@ -155,7 +155,7 @@ func TestWhatIsNotKnownToHaveSucceededIsNoSuccess(t *testing.T) {
 		"no status":           {Event{Event: ltl.Event{Name: "pytest"}}, "deny"},
 		"failed":              {Event{Event: ltl.Event{Name: "pytest", Status: new(int(1))}}, "deny"},
 		"succeeded":           {Event{Event: ltl.Event{Name: "pytest", Status: &ok}}, "allow"},
-		"may not have run":    {Event{Event: ltl.Event{Name: "pytest", Status: &ok}, Doubt: true}, "deny"},
+		"may not have run":    {Event{Event: ltl.Event{Name: "pytest", Status: &ok, Doubt: true}}, "deny"},
 		"somebody else's run": {Event{Event: ltl.Event{Name: "make", Status: &ok}}, "deny"},
 	} {
 		l := in(t, text)
@@ -171,7 +171,7 @@ func TestWhatIsNotKnownToHaveSucceededIsNoSuccess(t *testing.T) {
 func TestACallThatMayNotHaveRunCountsAgainstTheRule(t *testing.T) {
 	l := in(t, `rules: [{id: a, before: {first: pytest, then: git_push, since: Edit}}]`)
 	record := func(name string, doubt bool) {
-		if err := l.set.Record(l.m, []Event{{Event: ltl.Event{Name: name}, Doubt: doubt}}, l.env); err != nil {
+		if err := l.set.Record(l.m, []Event{{Event: ltl.Event{Name: name, Doubt: doubt}}}, l.env); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -185,7 +185,7 @@ func TestACallThatMayNotHaveRunCountsAgainstTheRule(t *testing.T) {
 		t.Errorf("after an edit that may have been made: %s", got)
 	}
 	f := in(t, `rules: [{id: a, ltl: 'G(now("git_push") -> O(now("pytest")))'}]`)
-	if err := f.set.Record(f.m, []Event{{Event: ltl.Event{Name: "pytest"}, Doubt: true}}, f.env); err != nil {
+	if err := f.set.Record(f.m, []Event{{Event: ltl.Event{Name: "pytest", Doubt: true}}}, f.env); err != nil {
 		t.Fatal(err)
 	}
 	if got := f.judge("git push"); got != "deny" {

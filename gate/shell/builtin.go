@@ -105,14 +105,16 @@ func (w *walker) refuseOptions(name string, args []Word, source string) {
 		bad = "x"
 	}
 	for _, a := range args {
-		if a.State != Exact && !c0(a.Text) || strings.HasPrefix(a.Text, "-") && strings.ContainsAny(a.Text, bad) {
+		if a.State != Exact && !noDash(a.Text) || strings.HasPrefix(a.Text, "-") && strings.ContainsAny(a.Text, bad) {
 			w.fail(Unsupported, "this form of "+name+" changes or runs commands unseen; run the command itself", source)
 		}
 	}
 }
 
-// c0 reports whether a word that is not known surely does not begin with a dash.
-func c0(text string) bool { return text != "" && text[0] != '$' && text[0] != '-' && text[0] != '`' }
+// noDash reports whether a word that is not known surely does not begin with a dash.
+func noDash(text string) bool {
+	return text != "" && text[0] != '$' && text[0] != '-' && text[0] != '`'
+}
 
 func (w *walker) set(args []Word, source string, st *state) {
 	for len(args) > 0 {

@@ -42,7 +42,7 @@ func (w *walker) cd(args []Word, env []Assign, st state) (yes, no state) {
 		target = Word{Text: target.Text}
 	}
 	yes = st
-	yes.dir = w.moved(st.dir, target, &st)
+	yes.dir = w.moved(st.dir, target)
 	for _, name := range [...]string{"PWD", "OLDPWD"} {
 		if yes.vars != nil && yes.find(w, name) != nil {
 			yes.bind(w, binding{name: name, val: Word{Text: "$" + name}, export: perhaps})
@@ -71,7 +71,7 @@ func (w *walker) searched(dir string, env []Assign, st *state) bool {
 }
 
 // moved are the places where the shell is after it went to target.
-func (w *walker) moved(from *places, target Word, st *state) *places {
+func (w *walker) moved(from *places, target Word) *places {
 	one := [1]string{target.Text}
 	names := one[:]
 	switch target.State {
@@ -157,7 +157,7 @@ func (w *walker) pushd(name string, args []Word, st state) (yes, no state) {
 			if len(q.stack) > 100 {
 				w.limit("uses pushd too often")
 			}
-			q.dir = w.moved(w.newPlaces([]place{p}, false), target, &st).at[0].dir
+			q.dir = w.moved(w.newPlaces([]place{p}, false), target).at[0].dir
 			if w.searched(target.Text, nil, &st) {
 				q.dir = ""
 			}

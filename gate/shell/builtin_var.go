@@ -151,7 +151,7 @@ func (w *walker) printf(args []Word, st *state) {
 	}
 	_, values, rest, ok := letterOptions(args, "v")
 	if !ok {
-		if c0(args[0].Text) {
+		if noDash(args[0].Text) {
 			return // a format that begins with known text
 		}
 		w.forget(st)

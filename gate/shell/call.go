@@ -182,7 +182,7 @@ func (w *walker) inner(in *inner, env []Assign, own []Redirect, c ctx, st state)
 		st.dir = w.nowhere()
 	}
 	if in.Dir != nil {
-		st.dir = w.moved(st.dir, *in.Dir, &st)
+		st.dir = w.moved(st.dir, *in.Dir)
 	}
 	if in.SameShell && len(in.Argv) > 0 {
 		return w.run(in.Argv, w.joined(in.Argv), env, nil, c, st)

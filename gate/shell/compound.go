@@ -71,7 +71,7 @@ func (w *walker) caseClause(cc *syntax.CaseClause, c ctx, st state) (yes, no sta
 	return out, out
 }
 
-func (w *walker) funcDecl(s *syntax.Stmt, f *syntax.FuncDecl, c ctx, st state) (yes, no state) {
+func (w *walker) funcDecl(s *syntax.Stmt, f *syntax.FuncDecl, st state) (yes, no state) {
 	if f.Name == nil || f.Body == nil || len(f.Names) > 0 {
 		w.fail(Unsupported, "this kind of function is not followed; write name() { …; }", w.nodeText(f))
 		return st, st

@@ -103,7 +103,7 @@ func (w *walker) declareWords(name string, words []Word, bindings []*binding, st
 		return
 	}
 	if has("f") || has("F") {
-		w.declareFunctions(name, words, has("x") || name == "export", st)
+		w.declareFunctions(words, has("x") || name == "export", st)
 		return
 	}
 	if name == "local" && !slices.ContainsFunc(w.frames, func(f frame) bool { return f.isFunc }) {
@@ -211,7 +211,7 @@ func (w *walker) hide(name string, st *state) {
 }
 
 // declareFunctions marks functions that go to child shells.
-func (w *walker) declareFunctions(name string, words []Word, exported bool, st *state) {
+func (w *walker) declareFunctions(words []Word, exported bool, st *state) {
 	if !exported {
 		return
 	}

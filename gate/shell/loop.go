@@ -11,7 +11,7 @@ func (w *walker) while(l *syntax.WhileClause, c ctx, st state) (yes, no state) {
 		w.fail(StrictLoop, "strict mode allows only loops over a list that is written out; write the list", w.nodeText(l))
 		return st, st
 	}
-	return w.repeat(c, st, nil, func(st state) (state, state) {
+	return w.repeat(st, nil, func(st state) (state, state) {
 		ic := c
 		ic.rep = true
 		y, n := w.stmts(l.Cond, ic, st)
@@ -44,7 +44,7 @@ func (w *walker) cLoop(f *syntax.ForClause, loop *syntax.CStyleLoop, c ctx, st s
 		return st, st
 	}
 	w.arithm(loop.Init, &c, &st)
-	return w.repeat(c, st, nil, func(st state) (state, state) {
+	return w.repeat(st, nil, func(st state) (state, state) {
 		ic := c
 		ic.rep = true
 		w.arithm(loop.Cond, &ic, &st)
@@ -88,7 +88,7 @@ func (w *walker) forWords(f *syntax.ForClause, loop *syntax.WordIter, c ctx, st 
 		val = mergeWords(val, exact(""), "$"+name)
 	}
 	dir := st.dir
-	return w.repeat(c, st, &name, func(st state) (state, state) {
+	return w.repeat(st, &name, func(st state) (state, state) {
 		ic := c
 		ic.rep, ic.cond = true, true
 		end := st
@@ -170,9 +170,9 @@ func (w *walker) unroll(f *syntax.ForClause, name string, list []Word, c ctx, st
 }
 
 // repeat follows a loop that may run any number of times. pass follows it once, from the state at its beginning, and
-// returns the states at its end and where its condition ends it. It is made twice: once to see what changes, and once from
-// a state in which all that is unknown.
-func (w *walker) repeat(c ctx, st state, name *string, pass func(state) (state, state)) (yes, no state) {
+// returns the states at its end and where its condition ends it. It is made again, from a state in which all that it
+// changed is unknown, until nothing more changes.
+func (w *walker) repeat(st state, name *string, pass func(state) (state, state)) (yes, no state) {
 	before := st.flags & maybeLeft
 	var changed []string
 	last := st // the end of the pass before

@@ -115,7 +115,7 @@ func (e *expander) param(p *syntax.ParamExp, quoted bool) {
 		return
 	}
 	q := e.parameter(p)
-	if p.Excl && !e.indirect(p, &q, source) {
+	if p.Excl && !e.indirect(&q, source) {
 		e.unknown(source, !quoted || q.isList)
 		return
 	}
@@ -217,7 +217,7 @@ func (e *expander) addList(q *parameter, op func(string) (string, bool), source 
 }
 
 // indirect follows ${!name} and reports whether q is now what it stands for.
-func (e *expander) indirect(p *syntax.ParamExp, q *parameter, source string) bool {
+func (e *expander) indirect(q *parameter, source string) bool {
 	if q.isList { // ${!a[@]}: the subscripts
 		return false
 	}

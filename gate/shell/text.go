@@ -10,12 +10,12 @@ func joinTexts(words []Word) string {
 			out.WriteByte(' ')
 		}
 		if word.State == Exact && (word.Text == "" || strings.ContainsAny(word.Text, " \t\n'\"\\$`*?[]{}()<>|&;#~!")) {
-			out.WriteByte('\'')
-			out.WriteString(strings.ReplaceAll(word.Text, "'", `'\''`))
-			out.WriteByte('\'')
+			out.WriteString(singleQuoted(word.Text))
 			continue
 		}
 		out.WriteString(word.Text)
 	}
 	return out.String()
 }
+
+func singleQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -118,7 +118,7 @@ func (w *walker) pipe(s *syntax.Stmt, c ctx, st state) (yes, no state) {
 	case *syntax.LetClause:
 		return w.let(s, cmd, c, st)
 	case *syntax.FuncDecl:
-		return w.funcDecl(s, cmd, c, st)
+		return w.funcDecl(s, cmd, st)
 	}
 	if len(s.Redirs) > 0 {
 		return w.redirected(s, c, st)

@@ -7,7 +7,9 @@ import (
 
 // unwrap says what the command argv runs besides itself: the command after sudo, the script after bash -c. Each program
 // has the option table of its own manual in one of the wrapper files; an option that a table does not have makes what
-// runs uncertain, and is refused.
+// runs uncertain, and is refused, like a word that is known only at run time and stands where an option would be.
+//
+// argv[0] is Exact. argv is neither changed nor kept. A command that is no wrapper gives nil without allocating.
 //
 // stdin is what arrives on the command's standard input; programs that read file names or templates from it need it to
 // say more, never to say less.
@@ -34,12 +36,21 @@ func open(in invocation) ([]inner, *Error) {
 	return inners, nil
 }
 
-// opener gives the function that knows what the program called name runs; nil if it runs nothing but itself.
-func opener(name string) func(invocation) ([]inner, *Error) {
+// An unwrapper says what one wrapper runs.
+type unwrapper func(invocation) ([]inner, *Error)
+
+// opener gives the unwrapper of the program called name; nil if it runs nothing but itself.
+func opener(name string) unwrapper {
+	if r := plainRunner(name); r != nil {
+		return r.open
+	}
 	if f := shellOpener(name); f != nil {
 		return f
 	}
 	if f := runnerOpener(name); f != nil {
+		return f
+	}
+	if f := packageOpener(name); f != nil {
 		return f
 	}
 	if f := remoteOpener(name); f != nil {
@@ -153,16 +164,16 @@ func joined(words []Word) Word {
 
 func baseName(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
-// assignment splits a word NAME=VALUE. Its name must be known; ok is false if w is no assignment.
-func assignment(w Word) (Assign, bool) {
-	prefix := knownPrefix(w)
-	i := strings.IndexByte(prefix, '=')
-	if i <= 0 || manyWords(w) {
-		return Assign{}, false
+// assign adds a word NAME=VALUE to the environment. Its name must be known; assign reports false if w is no assignment.
+func (i *inner) assign(w Word) bool {
+	name, _, ok := strings.Cut(knownPrefix(w), "=")
+	if !ok || name == "" || manyWords(w) {
+		return false
 	}
-	value := Word{Text: w.Text[i+1:]}
+	value := Word{Text: w.Text[len(name)+1:]}
 	if w.State == Exact {
 		value.State = Exact
 	}
-	return Assign{Name: prefix[:i], Value: value}, true
+	i.Env = append(i.Env, Assign{Name: name, Value: value})
+	return true
 }

@@ -7,31 +7,9 @@ func (in invocation) awk() ([]inner, *Error) {
 	s := in.scan(optionTable{short: "+F:f:v:bcCd::D::e:E:gGhi:IkL::l:Mm:nNOo::p::PrsStVW:", long: "field-separator: file: assign: " +
 		"characters-as-bytes traditional copyright dump-variables:: debug:: source: exec: gen-pot help include: csv " +
 		"lint:: load: bignum use-lc-numeric non-decimal-data optimize pretty-print:: profile:: posix re-interval " +
-		"no-optimize sandbox lint-old version trace"})
-	var programs []Word
-	fromFile := false
-	for {
-		opt, ok, err := s.option()
-		if err != nil {
-			return nil, nil // an unknown option: the call is judged by its own words
-		}
-		if !ok {
-			break
-		}
-		switch opt.name {
-		case "e", "source":
-			programs = append(programs, opt.value)
-		case "f", "file", "E", "exec":
-			fromFile = true
-		case "S", "sandbox":
-			return nil, nil
-		}
-	}
-	if rest := s.rest(); len(programs) == 0 && !fromFile && len(rest) > 0 {
-		programs = rest[:1]
-	}
+		"no-optimize sandbox lint-old version trace", none: "S sandbox"})
 	var inners []inner
-	for _, w := range programs {
+	for _, w := range s.programs("e source", "f file E exec") {
 		if w.State != Exact || w.Splits {
 			continue
 		}
@@ -40,10 +18,33 @@ func (in invocation) awk() ([]inner, *Error) {
 			return nil, in.dynamicScript("write the command that this program runs as one text, or run it on the line itself")
 		}
 		for _, command := range p.commands {
-			inners = append(inners, inner{Script: &Word{Text: command, State: Exact}, Repeated: true, Maybe: true})
+			inners = append(inners, inner{Script: new(exact(command)), Repeated: true, Maybe: true})
 		}
 	}
 	return inners, nil
+}
+
+// programs gives the texts of a program in awk or sed: the values of the options text, or the first operand where
+// no option of file says that the program stands in one. With an unknown option the call is judged by its own words.
+func (s *scanner) programs(text, file string) []Word {
+	var programs []Word
+	fromFile := false
+	for opt := range s.options() {
+		switch {
+		case hasField(text, opt.name):
+			programs = append(programs, opt.value)
+		case hasField(file, opt.name):
+			fromFile = true
+		}
+	}
+	rest, ok := s.rest()
+	switch {
+	case !ok:
+		return nil
+	case len(programs) == 0 && !fromFile && len(rest) > 0:
+		return rest[:1]
+	}
+	return programs
 }
 
 // An awkProgram is read for the commands in it only.

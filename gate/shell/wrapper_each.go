@@ -8,26 +8,20 @@ func (in invocation) xargs() ([]inner, *Error) {
 		short: "+0a:E:e::i::I:l::L:n:oprs:txP:d:",
 		long: "null arg-file: delimiter: eof:: replace:: max-lines:: max-args: open-tty interactive no-run-if-empty " +
 			"max-chars: verbose show-limits exit max-procs: process-slot-var: help version",
+		none: "help version",
 	})
 	as := inner{Repeated: true, XArgs: true}
 	placeholder := ""
-	for {
-		opt, ok, err := s.option()
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			break
-		}
+	for opt := range s.options() {
 		switch opt.name {
-		case "help", "version":
-			return nil, nil
 		case "I", "i", "replace":
 			placeholder = "{}"
 			if opt.set {
-				if placeholder, err = in.exact(opt.value, "placeholder"); err != nil {
+				text, err := in.exact(opt.value, "placeholder")
+				if err != nil {
 					return nil, err
 				}
+				placeholder = text
 			}
 			as.XArgs = false
 		case "n", "max-args", "L", "l", "max-lines": // takes -I back, at least in some versions
@@ -38,7 +32,10 @@ func (in invocation) xargs() ([]inner, *Error) {
 			as.Env = append(as.Env, Assign{Name: opt.value.Text, Value: Word{Text: "slot"}})
 		}
 	}
-	rest := s.rest()
+	rest, ok := s.rest()
+	if !ok {
+		return nil, s.err
+	}
 	if len(rest) == 0 {
 		rest = []Word{exact("echo")}
 	}
@@ -153,20 +150,12 @@ func (in invocation) fd() ([]inner, *Error) {
 			"ignore-file: color: hyperlink:: ignore-contain: threads: max-buffer-time: max-results: quiet show-errors " +
 			"base-directory: path-separator: search-path: strip-cwd-prefix:: one-file-system mount xdev gen-completions:: " +
 			"help version",
+		none: "h help V version",
 	})
 	var inners []inner
 	var dir *Word
-	for {
-		opt, ok, err := s.option()
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			break
-		}
+	for opt := range s.options() {
 		switch opt.name {
-		case "h", "help", "V", "version":
-			return nil, nil
 		case "base-directory":
 			dir = &opt.value
 		case "x", "exec", "X", "exec-batch":
@@ -185,6 +174,9 @@ func (in invocation) fd() ([]inner, *Error) {
 			changed := replaced(words, holdsPath, opt.name == "X" || opt.name == "exec-batch")
 			inners = append(inners, inner{Argv: changed, Repeated: true, XArgs: !anyWord(words, holdsPath)})
 		}
+	}
+	if _, ok := s.rest(); !ok {
+		return nil, s.err
 	}
 	for i := range inners {
 		inners[i].Dir = dir
@@ -209,4 +201,22 @@ func anyWord(words []Word, holds func(string) bool) bool {
 		}
 	}
 	return false
+}
+
+// replaced is words in which those that hold a placeholder are known only at run time.
+func replaced(words []Word, holds func(string) bool, many bool) []Word {
+	var changed []Word
+	for i, w := range words {
+		if !holds(w.Text) {
+			continue
+		}
+		if changed == nil {
+			changed = append(changed, words...)
+		}
+		changed[i] = Word{Text: w.Text, Splits: w.Splits || many}
+	}
+	if changed == nil {
+		return words
+	}
+	return changed
 }

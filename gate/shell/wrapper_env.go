@@ -8,6 +8,7 @@ func (in invocation) env() ([]inner, *Error) {
 		short: "+a:C:iS:u:v0",
 		long: "argv0: ignore-environment null unset: chdir: default-signal:: ignore-signal:: block-signal:: " +
 			"list-signal-handling debug split-string: help version",
+		none: "help version",
 	})
 	as := inner{}
 	clear := func() {
@@ -16,17 +17,8 @@ func (in invocation) env() ([]inner, *Error) {
 		}
 	}
 	splits := 0
-	for {
-		opt, ok, err := s.option()
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			break
-		}
+	for opt := range s.options() {
 		switch opt.name {
-		case "help", "version":
-			return nil, nil
 		case "i", "ignore-environment":
 			clear()
 		case "u", "unset":
@@ -36,8 +28,7 @@ func (in invocation) env() ([]inner, *Error) {
 			}
 			as.Env = append(as.Env, Assign{Name: name, Unset: true})
 		case "C", "chdir":
-			dir := opt.value
-			as.Dir = &dir
+			as.Dir = new(opt.value)
 		case "S", "split-string":
 			text, err := in.exact(opt.value, "words")
 			if err != nil {
@@ -54,8 +45,11 @@ func (in invocation) env() ([]inner, *Error) {
 			s.next = 1
 		}
 	}
-	rest := s.rest()
-	if len(rest) > 0 && rest[0].Text == "-" && rest[0].State == Exact {
+	rest, ok := s.rest()
+	if !ok {
+		return nil, s.err
+	}
+	if len(rest) > 0 && rest[0].is("-") {
 		clear()
 		rest = rest[1:]
 	}
@@ -63,11 +57,9 @@ func (in invocation) env() ([]inner, *Error) {
 		if manyWords(rest[0]) && strings.Contains(knownPrefix(rest[0]), "=") {
 			return nil, in.dynamic(rest[0], severalWords(rest[0]))
 		}
-		env, ok := assignment(rest[0])
-		if !ok {
+		if !as.assign(rest[0]) {
 			break
 		}
-		as.Env = append(as.Env, env)
 		rest = rest[1:]
 	}
 	return in.command(rest, as)
@@ -105,7 +97,7 @@ func (in invocation) splitEnv(text string) ([]Word, *Error) {
 		case c == '\\':
 			i++
 			if i == len(text) {
-				return nil, in.badSplit(text)
+				return nil, in.badSplit()
 			}
 			e := text[i]
 			at := strings.IndexByte("fnrtv", e)
@@ -125,13 +117,13 @@ func (in invocation) splitEnv(text string) ([]Word, *Error) {
 			case strings.IndexByte("#$\"'\\", e) >= 0:
 				word = append(word, e)
 			default:
-				return nil, in.badSplit(text)
+				return nil, in.badSplit()
 			}
 			open = true
 		case c == '$' && quote != '\'':
 			n := strings.IndexByte(text[i:], '}')
 			if i+1 == len(text) || text[i+1] != '{' || n < 3 {
-				return nil, in.badSplit(text)
+				return nil, in.badSplit()
 			}
 			word, open, state = append(word, text[i:i+n+1]...), true, Unknown
 			i += n
@@ -140,34 +132,33 @@ func (in invocation) splitEnv(text string) ([]Word, *Error) {
 		}
 	}
 	if quote != 0 {
-		return nil, in.badSplit(text)
+		return nil, in.badSplit()
 	}
 	end()
 	return words, nil
 }
 
-func (in invocation) badSplit(string) *Error {
+func (in invocation) badSplit() *Error {
 	return in.refuse(in.name + " cannot split this text; write the words without -S")
 }
 
 // nice also knows the old form: nice -5.
 func (in invocation) nice() ([]inner, *Error) {
-	s := in.scan(optionTable{short: "+n:", long: "adjustment: help version"})
-	for {
+	s := in.scan(optionTable{short: "+n:", long: "adjustment: help version", none: "help version"})
+	skipOld := func() {
 		for s.next < len(s.argv) && s.argv[s.next].State == Exact && oldNice(s.argv[s.next].Text) {
 			s.next++
 		}
-		opt, ok, err := s.option()
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			return in.command(s.rest(), inner{})
-		}
-		if opt.name == "help" || opt.name == "version" {
-			return nil, nil
-		}
 	}
+	skipOld()
+	for range s.options() {
+		skipOld()
+	}
+	rest, ok := s.rest()
+	if !ok {
+		return nil, s.err
+	}
+	return in.command(rest, inner{})
 }
 
 func oldNice(text string) bool {
@@ -181,29 +172,18 @@ func oldNice(text string) bool {
 	return digits != "" && '0' <= digits[0] && digits[0] <= '9'
 }
 
-// keyword is for the shell's own words that run a command, and for the time program.
-func (in invocation) keyword() ([]inner, *Error) {
-	switch in.name {
-	case "command":
-		return in.run(runner{optionTable: optionTable{short: "+pvV"}, none: "v V", as: inner{SameShell: true}})
-	case "builtin":
-		return in.run(runner{optionTable: optionTable{short: "+"}, as: inner{SameShell: true}})
-	case "exec":
-		s := in.scan(optionTable{short: "+cla:"})
-		as := inner{SameShell: true}
-		for {
-			opt, ok, err := s.option()
-			if err != nil {
-				return nil, err
-			}
-			if !ok {
-				return in.command(s.rest(), as)
-			}
-			if opt.name == "c" {
-				as.Env = append(as.Env, Assign{Name: "*", Unset: true})
-			}
+// exec is the shell's own; its words take the place of the shell.
+func (in invocation) exec() ([]inner, *Error) {
+	s := in.scan(optionTable{short: "+cla:"})
+	as := inner{SameShell: true}
+	for opt := range s.options() {
+		if opt.name == "c" {
+			as.Env = append(as.Env, Assign{Name: "*", Unset: true})
 		}
 	}
-	return in.run(runner{optionTable: optionTable{short: "+af:hlo:pqvV", // -l is BSD's
-		long: "append format: output: portability quiet verbose version help"}, none: "V version h help"})
+	rest, ok := s.rest()
+	if !ok {
+		return nil, s.err
+	}
+	return in.command(rest, as)
 }

@@ -1,6 +1,8 @@
 package shell
 
 import (
+	"iter"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -11,7 +13,9 @@ type optionTable struct {
 	// at the first operand, otherwise options and operands may be mixed.
 	short string
 	// long holds the long names between spaces: "user:" takes a value, "unset::" may have one after "=".
-	long  string
+	long string
+	// none holds the names, between spaces, of the options with which the program runs nothing.
+	none  string
 	style style
 }
 
@@ -22,7 +26,6 @@ const (
 	getoptStyle  style = iota // GNU getopt_long
 	pflagStyle                // Go's pflag: --flag=false for switches, -e=A is -e A
 	oneDashStyle              // long names with one dash or two, no clusters: gdb
-	splitStyle                // long names and short letters alike, abbreviations tried before clusters: Perl's Getopt::Long
 )
 
 // takes says whether an option takes a value.
@@ -51,11 +54,69 @@ type scanner struct {
 	cluster  string // what is left of a cluster of short options
 	from     Word   // the word that cluster is from
 	operands []Word // those that stood between the options
+	nothing  bool   // an option of the table's none was there
+	err      *Error // why the options cannot be told
 }
 
-// scan reads the options of in, from its first word on.
+// scan begins before the first option.
 func (in invocation) scan(o optionTable) *scanner {
 	return &scanner{invocation: in, optionTable: o, next: 1}
+}
+
+// options are the options that are left, up to one that cannot be told or with which the program runs nothing; rest
+// says so after them.
+func (s *scanner) options() iter.Seq[option] {
+	return func(yield func(option) bool) {
+		for {
+			opt, ok, err := s.option()
+			s.err, s.nothing = err, ok && hasField(s.none, opt.name)
+			if !ok || s.nothing || !yield(opt) {
+				return
+			}
+		}
+	}
+}
+
+// rest gives the operands; with a table that ends the options at the first operand, they are a part of argv. It reports
+// false if nothing runs, or if it cannot be told what does; then err says why.
+func (s *scanner) rest() ([]Word, bool) {
+	if s.nothing || s.err != nil {
+		return nil, false
+	}
+	tail := s.argv[min(s.next, len(s.argv)):]
+	if len(s.operands) == 0 {
+		return tail, true
+	}
+	return append(s.operands, tail...), true
+}
+
+// skip is rest for a program whose options do not matter.
+func (s *scanner) skip() ([]Word, bool) {
+	for range s.options() {
+		continue
+	}
+	return s.rest()
+}
+
+// verb gives the word of a subcommand, which stands behind the options. It reports false where there is none, or where
+// the options cannot be told, so that any of the words may be it.
+func (s *scanner) verb() (Word, bool) {
+	rest, ok := s.skip()
+	if !ok || len(rest) == 0 {
+		return Word{}, false
+	}
+	return rest[0], true
+}
+
+// finds reports whether the subcommand is one of names.
+func (s *scanner) finds(names ...string) bool {
+	verb, ok := s.verb()
+	return ok && verb.State == Exact && slices.Contains(names, verb.Text)
+}
+
+// subcommand is the invocation of what stands at s, under the name shown.
+func (s *scanner) subcommand(name string) invocation {
+	return invocation{name: name, argv: s.argv[s.next:], stdin: s.stdin}
 }
 
 // option gives the next option; ok is false after the last one.
@@ -91,15 +152,6 @@ func (s *scanner) option() (opt option, ok bool, err *Error) {
 		return s.letter()
 	}
 	return option{}, false, nil
-}
-
-// rest gives the operands; with a table that ends the options at the first operand, it is a part of argv.
-func (s *scanner) rest() []Word {
-	tail := s.argv[min(s.next, len(s.argv)):]
-	if len(s.operands) == 0 {
-		return tail
-	}
-	return append(s.operands, tail...)
 }
 
 func (s *scanner) posix() bool { return strings.HasPrefix(s.short, "+") }
@@ -229,18 +281,31 @@ func (s *scanner) shortKind(letter byte) takes {
 }
 
 func (s *scanner) longKind(name string) takes {
-	for rest := s.long; name != ""; {
-		i := strings.Index(rest, name)
-		if i < 0 {
-			return unknownOption
-		}
-		end := i + len(name)
-		if (i == 0 || rest[i-1] == ' ') && (end == len(rest) || rest[end] == ' ' || rest[end] == ':') {
-			return colons(rest[end:])
-		}
-		rest = rest[i+1:]
+	if after, ok := field(s.long, name); ok {
+		return colons(after)
 	}
 	return unknownOption
+}
+
+// field looks for name among the names of list, which stand between spaces; after begins with the colons of the name.
+func field(list, name string) (after string, ok bool) {
+	for at := 0; name != ""; at++ {
+		i := strings.Index(list[at:], name)
+		if i < 0 {
+			return "", false
+		}
+		at += i
+		end := at + len(name)
+		if (at == 0 || list[at-1] == ' ') && (end == len(list) || list[end] == ' ' || list[end] == ':') {
+			return list[end:], true
+		}
+	}
+	return "", false
+}
+
+func hasField(list, name string) bool {
+	_, ok := field(list, name)
+	return ok
 }
 
 // completions gives the first long name that starts with prefix.
@@ -261,46 +326,4 @@ func colons(after string) takes {
 		return needsValue
 	}
 	return noValue
-}
-
-// manyWords reports whether w can become no word or several.
-func manyWords(w Word) bool { return w.Splits || w.State == Pattern }
-
-// severalWords says what to do about a word of which manyWords is true.
-func severalWords(w Word) string {
-	if w.State == Pattern {
-		return `it may become several words, or an option; write the name out, or "./" before it`
-	}
-	return "it may become several words; quote it"
-}
-
-// knownPrefix is the text that w starts with, whatever its value at run time.
-func knownPrefix(w Word) string {
-	if w.State == Exact {
-		return w.Text
-	}
-	text := w.Text
-	if w.State == Pattern && !w.Splits && len(w.Values) == 1 {
-		text = w.Values[0] // of a variable that is one of the files that a pattern matches
-	}
-	for i := range len(text) {
-		switch text[i] {
-		case '$', '`', '*', '?', '[', '{', '\\':
-			return text[:i]
-		case '<', '>':
-			if i+1 < len(text) && text[i+1] == '(' {
-				return text[:i]
-			}
-		}
-	}
-	return ""
-}
-
-func anyDashed(values []string) bool {
-	for _, v := range values {
-		if strings.HasPrefix(v, "-") {
-			return true
-		}
-	}
-	return len(values) == 0
 }

@@ -9,14 +9,7 @@ func (in invocation) git() ([]inner, *Error) {
 		"literal-pathspecs glob-pathspecs noglob-pathspecs icase-pathspecs attr-source: list-cmds: version help shallow-file:"})
 	var settings []Word
 	as := inner{}
-	for {
-		opt, ok, err := s.option()
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			break
-		}
+	for opt := range s.options() {
 		switch opt.name {
 		case "c":
 			settings = append(settings, opt.value)
@@ -30,11 +23,13 @@ func (in invocation) git() ([]inner, *Error) {
 				as.UnknownDir, as.Dir = true, nil
 				break
 			}
-			dir := opt.value
-			as.Dir = &dir
+			as.Dir = new(opt.value)
 		}
 	}
-	rest := s.rest()
+	rest, ok := s.rest()
+	if !ok {
+		return nil, s.err
+	}
 	var inners []inner
 	for _, setting := range settings {
 		more, err := in.gitSetting(setting, rest, as)
@@ -259,7 +254,7 @@ func (in invocation) gitClone() ([]inner, *Error) {
 			if !commonText(text) {
 				return nil, in.refuse("this address runs a command that is not followed; use another transport")
 			}
-			inners = append(inners, inner{Script: &Word{Text: text, State: Exact}})
+			inners = append(inners, inner{Script: new(exact(text))})
 		}
 		var setting Word
 		switch {

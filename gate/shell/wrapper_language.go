@@ -8,16 +8,10 @@ func (in invocation) fish() ([]inner, *Error) {
 		short: "+hPilNnvc:C:p:d:f:D:o:",
 		long: "command: init-command: features: debug: debug-output: debug-stack-frames: interactive login no-config " +
 			"no-execute print-rusage-self print-debug-categories profile: profile-startup: private help version",
+		none: "h help v version",
 	})
 	var inners []inner
-	for {
-		opt, ok, err := s.option()
-		if err != nil {
-			return nil, err.as(DynamicScript)
-		}
-		if !ok {
-			break
-		}
+	for opt := range s.options() {
 		switch opt.name {
 		case "c", "command", "C", "init-command":
 			more, err := in.shellText(opt.value, nil)
@@ -25,11 +19,12 @@ func (in invocation) fish() ([]inner, *Error) {
 				return nil, err
 			}
 			inners = append(inners, more...)
-		case "h", "help", "v", "version":
-			return nil, nil
 		}
 	}
-	rest := s.rest()
+	rest, ok := s.rest()
+	if !ok {
+		return nil, s.err.aboutScript()
+	}
 	for i := range inners {
 		inners[i].Params = rest
 	}
@@ -48,14 +43,14 @@ func (in invocation) csh() ([]inner, *Error) {
 	for at < len(in.argv) {
 		dashed, err := in.scan(optionTable{}).dashed(in.argv[at])
 		if err != nil {
-			return nil, err.as(DynamicScript)
+			return nil, err.aboutScript()
 		}
 		if !dashed && in.argv[at].Text != "-" {
 			break
 		}
 		text, err := in.exact(in.argv[at], "options")
 		if err != nil {
-			return nil, err.as(DynamicScript)
+			return nil, err.aboutScript()
 		}
 		at++
 		fromInput = fromInput || strings.Contains(text, "s")
@@ -83,7 +78,7 @@ func (in invocation) powershell() ([]inner, *Error) {
 	for at := 1; at < len(in.argv); at++ {
 		text, err := in.exact(in.argv[at], "options")
 		if err != nil {
-			return nil, err.as(DynamicScript)
+			return nil, err.aboutScript()
 		}
 		if !strings.HasPrefix(text, "-") {
 			if strings.HasSuffix(strings.ToLower(text), ".ps1") || in.name != "powershell" {
@@ -145,20 +140,16 @@ func (in invocation) python() ([]inner, *Error) {
 	s := in.scan(optionTable{
 		short: "+bBc:dEhiIJm:nOPqRsStuvVW:xX:?",
 		long:  "check-hash-based-pycs: help help-all help-env help-xoptions version",
+		none:  "c",
 	})
-	for {
-		opt, ok, err := s.option()
-		switch {
-		case err != nil:
-			return nil, err
-		case !ok, opt.name == "c":
-			return nil, nil
-		case opt.name == "m":
-			words := append([]Word{opt.value}, s.argv[s.next:]...)
-			if opt.value.State != Exact {
-				return nil, in.dynamic(opt.value, "write the module out")
-			}
-			return []inner{{Argv: words, Wrapper: "python -m"}}, nil
+	for opt := range s.options() {
+		if opt.name != "m" {
+			continue
 		}
+		if opt.value.State != Exact {
+			return nil, in.dynamic(opt.value, "write the module out")
+		}
+		return []inner{{Argv: append([]Word{opt.value}, s.argv[s.next:]...), Wrapper: "python -m"}}, nil
 	}
+	return nil, s.err
 }

@@ -12,21 +12,13 @@ func (in invocation) systemdRun() ([]inner, *Error) {
 			"path-property: socket-property: timer-property: no-block no-ask-password collect working-directory: same-dir " +
 			"shell job-mode: ignore-failure expand-environment: background: json: verbose output: root-directory: " +
 			"same-root-dir area: empower",
+		none: "h help version",
 	})
 	as := inner{Background: true, UnknownDir: true}
 	var inners []inner
 	shell, expand := false, true
-	for {
-		opt, ok, err := s.option()
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			break
-		}
+	for opt := range s.options() {
 		switch opt.name {
-		case "h", "help", "version":
-			return nil, nil
 		case "scope":
 			as.Background, as.UnknownDir, expand = false, false, false
 		case "t", "pty", "tty", "P", "pipe", "wait":
@@ -41,9 +33,7 @@ func (in invocation) systemdRun() ([]inner, *Error) {
 		case "H", "host", "M", "machine", "C", "capsule":
 			as.Remote = true
 		case "E", "setenv":
-			if env, ok := assignment(opt.value); ok {
-				as.Env = append(as.Env, env)
-			}
+			as.assign(opt.value)
 		case "p", "property":
 			more, err := in.unitProperty(opt.value)
 			if err != nil {
@@ -52,7 +42,10 @@ func (in invocation) systemdRun() ([]inner, *Error) {
 			inners = append(inners, more...)
 		}
 	}
-	rest := s.rest()
+	rest, ok := s.rest()
+	if !ok {
+		return nil, s.err
+	}
 	switch {
 	case len(rest) > 0:
 		if expand {
@@ -84,7 +77,7 @@ func (in invocation) unitProperty(w Word) ([]inner, *Error) {
 	if w.State != Exact || !commonText(text) || strings.ContainsAny(text, ";&|\n%") {
 		return nil, in.refuse("the property " + name + " is not followed; run its command on the line itself")
 	}
-	return []inner{{Script: &Word{Text: text, State: Exact}, Background: true, UnknownDir: true}}, nil
+	return []inner{{Script: new(exact(text)), Background: true, UnknownDir: true}}, nil
 }
 
 // later is for programs that keep commands from standard input and run them another time.
@@ -92,42 +85,24 @@ func (in invocation) later() ([]inner, *Error) {
 	if in.name == "crontab" {
 		return in.crontab()
 	}
-	s := in.scan(optionTable{short: "q:f:MmubvVlrdct:ho:"})
-	for {
-		opt, ok, err := s.option()
-		if err != nil {
-			return nil, err
-		}
-		if !ok && in.stdin.Known {
-			return in.script(exact(in.stdin.Text), inner{Background: true})
-		}
-		if !ok {
-			return []inner{{FromStdin: true, Background: true}}, nil
-		}
-		switch opt.name {
-		case "f", "l", "r", "d", "c", "V", "h":
-			return nil, nil
-		}
+	s := in.scan(optionTable{short: "q:f:MmubvVlrdct:ho:", none: "f l r d c V h"})
+	if _, ok := s.skip(); !ok {
+		return nil, s.err
 	}
+	if in.stdin.Known {
+		return in.script(exact(in.stdin.Text), inner{Background: true})
+	}
+	return []inner{{FromStdin: true, Background: true}}, nil
 }
 
 // crontab installs a table from a file, or from standard input: each line's sixth field is a command.
 func (in invocation) crontab() ([]inner, *Error) {
-	s := in.scan(optionTable{short: "u:lerisnx:cT:V"})
-	for {
-		opt, ok, err := s.option()
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			break
-		}
-		switch opt.name {
-		case "l", "e", "r", "c", "V", "T":
-			return nil, nil
-		}
+	s := in.scan(optionTable{short: "u:lerisnx:cT:V", none: "l e r c V T"})
+	rest, ok := s.skip()
+	if !ok {
+		return nil, s.err
 	}
-	if rest := s.rest(); len(rest) > 0 && (rest[0].State != Exact || rest[0].Text != "-" && rest[0].Text != "/dev/stdin") {
+	if len(rest) > 0 && (rest[0].State != Exact || rest[0].Text != "-" && rest[0].Text != "/dev/stdin") {
 		return nil, nil
 	}
 	if !in.stdin.Known {
@@ -162,7 +137,7 @@ func (in invocation) crontab() ([]inner, *Error) {
 			command = command[:percent]
 		}
 		command = strings.ReplaceAll(command, `\%`, "%")
-		inners = append(inners, inner{Script: &Word{Text: command, State: Exact}, Background: true, Repeated: true, UnknownDir: true})
+		inners = append(inners, inner{Script: new(exact(command)), Background: true, Repeated: true, UnknownDir: true})
 	}
 	return inners, nil
 }

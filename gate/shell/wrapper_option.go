@@ -3,22 +3,22 @@ package shell
 import "strings"
 
 // optionOpener is for programs whose work is another, but that run a command which an option names.
-func optionOpener(name string) func(invocation) ([]inner, *Error) {
+func optionOpener(name string) unwrapper {
 	switch name {
 	case "git":
 		return invocation.git
 	case "tar", "gtar", "bsdtar":
 		return invocation.tar
 	case "rsync":
-		return func(in invocation) ([]inner, *Error) { return in.optionValue("e", "rsh", false) }
+		return valueOf("e", "rsh", false)
 	case "sort", "gsort":
-		return func(in invocation) ([]inner, *Error) { return in.optionValue("", "compress-program", false) }
+		return valueOf("", "compress-program", false)
 	case "man":
-		return func(in invocation) ([]inner, *Error) { return in.optionValue("P", "pager", true) }
+		return valueOf("P", "pager", true)
 	case "split", "gsplit":
-		return func(in invocation) ([]inner, *Error) { return in.optionValue("", "filter", true) }
+		return valueOf("", "filter", true)
 	case "zip":
-		return func(in invocation) ([]inner, *Error) { return in.optionValue("TT", "unzip-command", true) }
+		return valueOf("TT", "unzip-command", true)
 	case "vim", "vi", "nvim", "ex", "view", "gvim", "vimdiff":
 		return invocation.vim
 	case "less":
@@ -33,6 +33,11 @@ func optionOpener(name string) func(invocation) ([]inner, *Error) {
 	return nil
 }
 
+// valueOf is the unwrapper of a program of which one option names a command.
+func valueOf(short, long string, shell bool) unwrapper {
+	return func(in invocation) ([]inner, *Error) { return in.optionValue(short, long, shell) }
+}
+
 // optionValue looks for one option whose value is a command, in words whose other options do not matter: short is glued
 // to its value or stands before it, also behind other letters; long may have an "=". A shell gets the value, or its words
 // are run as they are.
@@ -40,7 +45,7 @@ func (in invocation) optionValue(short, long string, shell bool) ([]inner, *Erro
 	var inners []inner
 	for at := 1; at < len(in.argv); at++ {
 		w := in.argv[at]
-		if w.State == Exact && w.Text == "--" {
+		if w.is("--") {
 			break
 		}
 		value, glued := optionIn(w, short, long)
@@ -158,7 +163,7 @@ func (in invocation) vim() ([]inner, *Error) {
 	var inners []inner
 	for at := 1; at < len(in.argv); at++ {
 		w := in.argv[at]
-		if w.State == Exact && w.Text == "--" {
+		if w.is("--") {
 			break
 		}
 		var command Word

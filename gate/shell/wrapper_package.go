@@ -3,7 +3,7 @@ package shell
 import "strings"
 
 // packageOpener is for package managers and environments that run a command of theirs.
-func packageOpener(name string) func(invocation) ([]inner, *Error) {
+func packageOpener(name string) unwrapper {
 	switch name {
 	case "npx", "pnpx", "bunx":
 		return invocation.npx
@@ -43,37 +43,31 @@ func (in invocation) npx() ([]inner, *Error) {
 
 // fetched reads options and a command that may be fetched: its name can carry a version.
 func (in invocation) fetched(s *scanner) ([]inner, *Error) {
+	s.none = "help h version v V"
 	shell := false
 	var text *Word // of the last -c
 	as := inner{}
-	for {
-		opt, ok, err := s.option()
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			break
-		}
+	for opt := range s.options() {
 		switch opt.name {
 		case "c", "call", "shell-mode":
 			if opt.set {
 				text = &opt.value
 			}
 			shell = true
-		case "help", "h", "version", "v", "V":
-			return nil, nil
 		case "C", "dir", "directory", "cwd", "prefix":
-			dir := opt.value
-			as.Dir = &dir
+			as.Dir = new(opt.value)
 		case "r", "recursive", "w", "workspace", "workspaces", "F", "filter":
 			as.UnknownDir, as.Repeated = true, true
 		}
 	}
+	rest, ok := s.rest()
+	if !ok {
+		return nil, s.err
+	}
 	if text != nil {
 		return in.script(*text, as)
 	}
-	rest := s.rest()
-	if len(rest) > 0 && rest[0].Text == "--" && rest[0].State == Exact {
+	if len(rest) > 0 && rest[0].is("--") {
 		rest = rest[1:]
 	}
 	if len(rest) == 0 {
@@ -101,7 +95,7 @@ func (in invocation) nodeManager() ([]inner, *Error) {
 		o = optionTable{style: pflagStyle, short: "+p:hvb", long: "bun package: silent verbose cwd: help version no-install "}
 	}
 	s := in.scan(o)
-	if !in.finds(s, "exec", "x", "dlx") {
+	if !s.finds("exec", "x", "dlx") {
 		return nil, nil
 	}
 	sub := s.argv[s.next].Text
@@ -138,20 +132,6 @@ func npmBefore(words []Word) bool {
 	return true
 }
 
-// finds reads the options before a subcommand, and reports whether the subcommand is one of names. Where the options
-// cannot be told, any of the words may be the subcommand.
-func (in invocation) finds(s *scanner, names ...string) bool {
-	if !s.skip() || s.next >= len(s.argv) {
-		return false
-	}
-	for _, name := range names {
-		if s.argv[s.next].State == Exact && s.argv[s.next].Text == name {
-			return true
-		}
-	}
-	return false
-}
-
 func (in invocation) uv() ([]inner, *Error) {
 	const long = "all-extras all-groups all-packages active allow-insecure-host: allow-python-downloads build-constraint: " +
 		"cache-dir: color: compile-bytecode config-file: config-setting: config-settings: constraint: constraints: " +
@@ -169,7 +149,7 @@ func (in invocation) uv() ([]inner, *Error) {
 	if in.name == "uvx" {
 		return in.fetched(s)
 	}
-	if !in.finds(s, "run", "tool") {
+	if !s.finds("run", "tool") {
 		return nil, nil
 	}
 	sub := s.subcommand("uv run")
@@ -180,23 +160,14 @@ func (in invocation) uv() ([]inner, *Error) {
 		sub = invocation{name: "uv tool run", argv: sub.argv[1:], stdin: in.stdin}
 		return sub.fetched(sub.scan(o))
 	}
+	o.none = "h help V version"
 	s = sub.scan(o)
 	as := inner{}
 	python := false
-	for {
-		opt, ok, err := s.option()
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			break
-		}
+	for opt := range s.options() {
 		switch opt.name {
-		case "h", "help", "V", "version":
-			return nil, nil
 		case "directory":
-			dir := opt.value
-			as.Dir = &dir
+			as.Dir = new(opt.value)
 		case "m", "module":
 			rest := s.argv[s.next:]
 			return in.command(append([]Word{exact("python"), exact("-m")}, rest...), as)
@@ -204,7 +175,10 @@ func (in invocation) uv() ([]inner, *Error) {
 			python = true
 		}
 	}
-	rest := s.rest()
+	rest, ok := s.rest()
+	if !ok {
+		return nil, s.err
+	}
 	if len(rest) == 0 {
 		return nil, nil
 	}
@@ -236,7 +210,7 @@ func (in invocation) environment() ([]inner, *Error) {
 		local.dir = "cwd"
 	}
 	s := in.scan(global)
-	if !in.finds(s, verb) {
+	if !s.finds(verb) {
 		return nil, nil
 	}
 	local.none = "h help"
@@ -244,7 +218,7 @@ func (in invocation) environment() ([]inner, *Error) {
 	if in.name == "pipx" {
 		return sub.fetched(sub.scan(local.optionTable))
 	}
-	return sub.run(local)
+	return local.open(sub)
 }
 
 // nixShell gives the value of --run or --command to a shell; without them the shell is interactive.

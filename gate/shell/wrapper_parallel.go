@@ -17,27 +17,20 @@ func (in invocation) parallel() ([]inner, *Error) {
 			"show-limits exit semaphore semaphore-name: semaphorename: id: semaphore-timeout: st: fg bg wait pipe " +
 			"spreadstdin round-robin roundrobin round recstart: recend: block-size: block: skip-first-line header: cat " +
 			"fifo pipe-part pipepart tee group-by: files bibtex citation number-of-cpus number-of-cores plain gnu",
+		none: "h help V version dry-run dryrun dr bibtex citation number-of-cpus number-of-cores show-limits",
 	})
 	as := inner{Repeated: true}
 	placeholder, quote, piped, fromFile := "{}", false, false, false
-	for {
-		opt, ok, err := s.option()
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			break
-		}
+	for opt := range s.options() {
 		switch opt.name {
-		case "h", "help", "V", "version", "dry-run", "dryrun", "dr", "bibtex", "citation", "number-of-cpus", "number-of-cores",
-			"show-limits":
-			return nil, nil
 		case "S", "sshlogin", "sshloginfile", "slf", "onall", "nonall":
 			as.Remote = true
 		case "I":
-			if placeholder, err = in.exact(opt.value, "placeholder"); err != nil {
+			text, err := in.exact(opt.value, "placeholder")
+			if err != nil {
 				return nil, err
 			}
+			placeholder = text
 		case "q", "quote":
 			quote = true
 		case "pipe", "spreadstdin", "pipe-part", "pipepart", "semaphore":
@@ -48,13 +41,16 @@ func (in invocation) parallel() ([]inner, *Error) {
 		case "bg":
 			as.Background = true
 		case "work-dir", "workdir", "wd":
-			dir := opt.value
-			as.Dir = &dir
+			as.Dir = new(opt.value)
 		case "ssh", "J", "debug", "D":
 			return nil, in.refuse("parallel's option " + opt.name + " is not followed; leave it out")
 		}
 	}
-	words, values, literal, err := in.parallelValues(s.rest())
+	rest, ok := s.rest()
+	if !ok {
+		return nil, s.err
+	}
+	words, values, literal, err := in.parallelValues(rest)
 	if err != nil {
 		return nil, err
 	}
@@ -180,5 +176,3 @@ func quoted(words []Word) Word {
 	all.Text = text.String()
 	return all
 }
-
-func singleQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -5,7 +5,7 @@ import "strings"
 // remoteOpener is for programs that run commands in a container or on another host. Those commands are Remote, and
 // touch nothing here; where it cannot be told what they are, there is nothing to refuse, since the call that carries them
 // is judged by its own words.
-func remoteOpener(name string) func(invocation) ([]inner, *Error) {
+func remoteOpener(name string) unwrapper {
 	switch name {
 	case "ssh", "slogin", "autossh":
 		return invocation.ssh
@@ -54,31 +54,17 @@ func told(argv []Word, stdin Stdin, depth int) bool {
 	return true
 }
 
-// subcommand is the invocation of what stands at s, under the name shown.
-func (s *scanner) subcommand(name string) invocation {
-	return invocation{name: name, argv: s.argv[s.next:], stdin: s.stdin}
-}
-
-// skip reads all options of s, and reports whether they could be told.
-func (s *scanner) skip() bool {
-	for {
-		if _, ok, err := s.option(); err != nil || !ok {
-			return err == nil
-		}
-	}
-}
-
 func (in invocation) docker() ([]inner, *Error) {
 	s := in.scan(optionTable{style: pflagStyle, short: "+c:DH:l:vhn:a:",
 		long: "config: context: debug host: log-level: tls tlscacert: tlscert: tlskey: tlsverify version help connection: " +
 			"remote root: runroot: storage-driver: storage-opt: url: identity: cgroup-manager: conmon: events-backend: " +
 			"hooks-dir: module: namespace: tmpdir: transient-store out: runtime: address: host-gateway-ip: snapshotter: " +
 			"cni-path: cni-netconfpath: data-root: insecure-registry"})
-	if !s.skip() || s.next >= len(s.argv) {
+	sub, ok := s.verb()
+	if !ok {
 		return nil, nil
 	}
-	sub := s.argv[s.next]
-	if sub.State == Exact && sub.Text == "container" && s.next+1 < len(s.argv) {
+	if sub.is("container") && s.next+1 < len(s.argv) {
 		s.next++
 		sub = s.argv[s.next]
 	}
@@ -120,39 +106,31 @@ func (in invocation) dockerRun() ([]inner, *Error) {
 
 // container reads the options of exec or run, the container or image, and the command.
 func (in invocation) container(o optionTable) ([]inner, *Error) {
+	o.none = "help"
 	s := in.scan(o)
-	as := inner{}
+	as := inner{Wrapper: in.name}
 	var entry *Word
-	for {
-		opt, ok, err := s.option()
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			break
-		}
+	for opt := range s.options() {
 		switch opt.name {
-		case "help":
-			return nil, nil
 		case "e", "env":
-			if env, ok := assignment(opt.value); ok {
-				as.Env = append(as.Env, env)
-			}
+			as.assign(opt.value)
 		case "w", "workdir":
-			dir := opt.value
-			as.Dir = &dir
+			as.Dir = new(opt.value)
 		case "entrypoint":
 			entry = &opt.value
 		}
 	}
-	_, rest, err := in.operand(s.rest())
+	rest, ok := s.rest()
+	if !ok {
+		return nil, s.err
+	}
+	_, rest, err := in.operand(rest)
 	if err != nil {
 		return nil, err
 	}
 	if entry != nil && entry.Text != "" {
 		rest = append([]Word{*entry}, rest...)
 	}
-	as.Wrapper = in.name
 	return in.command(rest, as)
 }
 
@@ -162,10 +140,11 @@ func (in invocation) compose(argv []Word) ([]inner, *Error) {
 		long: "all-resources ansi: compatibility dry-run env-file: file: parallel: profile: progress: project-directory: " +
 			"project-name: verbose version debug host: context: tls tlscacert: tlscert: tlskey: tlsverify log-level: help " +
 			"no-ansi insecure-registry workdir:"})
-	if !s.skip() || s.next >= len(s.argv) {
+	verb, ok := s.verb()
+	if !ok {
 		return nil, nil
 	}
-	switch s.argv[s.next].Text {
+	switch verb.Text {
 	case "exec":
 		return s.subcommand("docker compose exec").container(optionTable{style: pflagStyle, short: "+de:Titu:w:",
 			long: "detach dry-run env: index: interactive no-tty no-TTY privileged tty user: workdir: help"})
@@ -189,21 +168,22 @@ func (in invocation) kubectl() ([]inner, *Error) {
 		argv = argv[1:]
 	}
 	s := invocation{name: in.name, argv: argv, stdin: in.stdin}.scan(optionTable{style: pflagStyle, short: "+hn:s:v:", long: global})
-	if !s.skip() || s.next >= len(s.argv) || s.argv[s.next].Text != "exec" {
+	if verb, ok := s.verb(); !ok || verb.Text != "exec" {
 		return nil, nil
 	}
 	sub := s.subcommand(in.name + " exec")
 	for at, w := range sub.argv {
-		if w.Text == "--" && w.State == Exact {
+		if w.is("--") {
 			return in.elsewhere(sub.command(sub.argv[at+1:], inner{Wrapper: sub.name}))
 		}
 	}
 	s = sub.scan(optionTable{style: pflagStyle, short: "+hn:s:v:c:f:qit",
 		long: global + "container: filename: pod: pod-running-timeout: quiet stdin tty"})
-	if !s.skip() {
+	rest, ok := s.skip()
+	if !ok {
 		return nil, nil
 	}
-	_, rest, err := sub.operand(s.rest())
+	_, rest, err := sub.operand(rest)
 	if err != nil {
 		return nil, nil
 	}
@@ -213,40 +193,36 @@ func (in invocation) kubectl() ([]inner, *Error) {
 // ssh hands its words, joined, to the shell of the other host; some of its settings run commands here.
 func (in invocation) ssh() ([]inner, *Error) {
 	var inners []inner
-	operand := 0 // the host, after which ssh looks for options once more
-	as := inner{}
+	as := inner{Remote: true, UnknownDir: true}
 	s := in.scan(optionTable{short: "+1246ab:c:e:fgi:kl:m:no:p:qstvxAB:CD:E:F:GI:J:KL:MNO:P:Q:R:S:TVw:W:XYy"})
-	for {
-		opt, ok, err := s.option()
-		if err != nil {
+	var rest []Word
+	for host := false; ; host = true { // once it has the host, ssh looks for options once more
+		for opt := range s.options() {
+			switch opt.name {
+			case "V", "Q", "G", "O":
+				return inners, nil
+			case "f":
+				as.Background = true
+			case "o":
+				more, err := in.sshSetting(opt.value)
+				if err != nil {
+					return nil, err
+				}
+				inners = append(inners, more...)
+			}
+		}
+		var ok bool
+		if rest, ok = s.rest(); !ok {
+			return nil, s.err
+		}
+		if host || len(rest) == 0 {
+			break
+		}
+		if _, _, err := in.operand(rest); err != nil {
 			return nil, err
 		}
-		if !ok {
-			if operand == 1 || s.next >= len(s.argv) {
-				break
-			}
-			operand++
-			if _, _, err := in.operand(s.argv[s.next:]); err != nil {
-				return nil, err
-			}
-			s.next++
-			continue
-		}
-		switch opt.name {
-		case "V", "Q", "G", "O":
-			return inners, nil
-		case "f":
-			as.Background = true
-		case "o":
-			more, err := in.sshSetting(opt.value)
-			if err != nil {
-				return nil, err
-			}
-			inners = append(inners, more...)
-		}
+		s.next++
 	}
-	as.Remote, as.UnknownDir = true, true
-	rest := s.rest()
 	if text := joined(rest); len(rest) > 0 && text.State == Exact {
 		as.Script = &text
 		inners = append(inners, as)

@@ -5,31 +5,10 @@ import "strings"
 // sed can run commands: "1e date", s/x/y/e.
 func (in invocation) sed() ([]inner, *Error) {
 	s := in.scan(optionTable{short: "bsnrzuEe:f:l:i::V:hs", long: "binary regexp-extended debug expression: file: follow-symlinks " +
-		"in-place:: line-length: null-data zero-terminated posix quiet silent separate sandbox unbuffered help version"})
-	var programs []Word
-	fromFile := false
-	for {
-		opt, ok, err := s.option()
-		if err != nil {
-			return nil, nil // an unknown option: the call is judged by its own words
-		}
-		if !ok {
-			break
-		}
-		switch opt.name {
-		case "e", "expression":
-			programs = append(programs, opt.value)
-		case "f", "file":
-			fromFile = true
-		case "sandbox", "help", "version":
-			return nil, nil
-		}
-	}
-	if rest := s.rest(); len(programs) == 0 && !fromFile && len(rest) > 0 {
-		programs = rest[:1]
-	}
+		"in-place:: line-length: null-data zero-terminated posix quiet silent separate sandbox unbuffered help version",
+		none: "sandbox help version"})
 	var text strings.Builder
-	for _, w := range programs {
+	for _, w := range s.programs("e expression", "f file") {
 		if w.State != Exact || w.Splits {
 			continue // a value inside a program known only at run time is left to the caller's marks
 		}
@@ -41,7 +20,7 @@ func (in invocation) sed() ([]inner, *Error) {
 	}
 	var inners []inner
 	for _, command := range p.commands {
-		inners = append(inners, inner{Script: &Word{Text: command, State: Exact}, Repeated: true, Maybe: true})
+		inners = append(inners, inner{Script: new(exact(command)), Repeated: true, Maybe: true})
 	}
 	return inners, nil
 }

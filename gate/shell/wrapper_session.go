@@ -4,26 +4,20 @@ import "strings"
 
 // tmux runs what some of its commands take as their last words: one word is shell text, several are a command.
 func (in invocation) tmux() ([]inner, *Error) {
-	s := in.scan(optionTable{short: "+2c:CDdf:hlL:NqS:T:uUvV"})
+	s := in.scan(optionTable{short: "+2c:CDdf:hlL:NqS:T:uUvV", none: "V h"})
 	var inners []inner
-	for {
-		opt, ok, err := s.option()
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			break
-		}
+	for opt := range s.options() {
 		switch opt.name {
-		case "V", "h":
-			return nil, nil
 		case "c":
 			return in.script(opt.value, inner{})
 		case "f":
 			return nil, in.refuse("tmux -f reads commands from a file that is not followed; leave it out")
 		}
 	}
-	rest := s.rest()
+	rest, ok := s.rest()
+	if !ok {
+		return nil, s.err
+	}
 	if len(rest) == 0 {
 		return []inner{{FromStdin: true, Background: true}}, nil
 	}
@@ -95,27 +89,20 @@ func (in invocation) tmuxCommand(command []Word) ([]inner, *Error) {
 	sub := invocation{name: "tmux " + name, argv: command, stdin: in.stdin}
 	s := sub.scan(optionTable{short: short})
 	as := inner{Background: true, Wrapper: "tmux"}
-	for {
-		opt, ok, err := s.option()
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			break
-		}
+	for opt := range s.options() {
 		switch {
 		case opt.name == "C" && strings.HasPrefix(name, "run"):
 			return nil, in.refuse("tmux run-shell -C runs a tmux command that is not followed; write it as a command of its own")
 		case opt.name == "c" || opt.name == "d" && opt.set && strings.HasSuffix(name, "popup"):
-			dir := opt.value
-			as.Dir = &dir
+			as.Dir = new(opt.value)
 		case opt.name == "e":
-			if env, ok := assignment(opt.value); ok {
-				as.Env = append(as.Env, env)
-			}
+			as.assign(opt.value)
 		}
 	}
-	rest := s.rest()
+	rest, ok := s.rest()
+	if !ok {
+		return nil, s.err
+	}
 	switch {
 	case len(rest) == 1:
 		return in.script(rest[0], as)
@@ -128,25 +115,19 @@ func (in invocation) tmuxCommand(command []Word) ([]inner, *Error) {
 // tmuxKeys is for keys typed into a window, where a shell may read them.
 func (in invocation) tmuxKeys(command []Word) ([]inner, *Error) {
 	sub := invocation{name: "tmux send-keys", argv: command, stdin: in.stdin}
-	s := sub.scan(optionTable{short: "+FHKlMRXN:t:c:"})
-	for {
-		opt, ok, err := s.option()
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			break
-		}
-		if opt.name == "X" {
-			return nil, nil // a command of the copy mode
-		}
+	s := sub.scan(optionTable{short: "+FHKlMRXN:t:c:", none: "X"}) // -X is a command of the copy mode
+	for opt := range s.options() {
 		if opt.name == "H" {
 			return nil, in.refuse("tmux send-keys -H types encoded keys; write them as text")
 		}
 	}
+	rest, ok := s.rest()
+	if !ok {
+		return nil, s.err
+	}
 	text := Word{State: Exact}
 	var typed strings.Builder
-	for _, w := range s.rest() {
+	for _, w := range rest {
 		switch {
 		case w.State != Exact || w.Splits:
 			text.State = Unknown

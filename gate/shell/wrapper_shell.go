@@ -2,11 +2,10 @@ package shell
 
 import "strings"
 
-func shellOpener(name string) func(invocation) ([]inner, *Error) {
+func shellOpener(name string) unwrapper {
 	switch name {
-	case "bash", "rbash", "sh", "dash", "ash":
-		return invocation.shell
-	case "zsh", "rzsh", "ksh", "ksh93", "rksh", "mksh", "lksh", "oksh", "pdksh", "yash", "zsh5":
+	case "bash", "rbash", "sh", "dash", "ash",
+		"zsh", "rzsh", "ksh", "ksh93", "rksh", "mksh", "lksh", "oksh", "pdksh", "yash", "zsh5":
 		return invocation.shell
 	case "fish":
 		return invocation.fish
@@ -42,7 +41,7 @@ options:
 				return nil, in.dynamicScript("write the script out")
 			}
 			if err != nil {
-				return nil, err.as(DynamicScript)
+				return nil, err.aboutScript()
 			}
 			if !dashed && w.Text != "-" {
 				break
@@ -54,7 +53,7 @@ options:
 		}
 		text, err := in.exact(w, "options")
 		if err != nil {
-			return nil, err.as(DynamicScript)
+			return nil, err.aboutScript()
 		}
 		if in.longShellOption(text) {
 			if text == "--emulate" {
@@ -79,7 +78,7 @@ options:
 				if text[i] != 'o' && !in.optionNamed(text[i]) {
 					continue
 				}
-				if in.gluesOptionName() && i+1 < len(text) {
+				if in.foreign() && i+1 < len(text) { // the name may be glued to the letter
 					i = len(text)
 					continue
 				}
@@ -131,7 +130,7 @@ func (in invocation) foreignText(text string) *Error {
 func (in invocation) shellFile(rest []Word) ([]inner, *Error) {
 	file := rest[0]
 	if prefix := knownPrefix(file); manyWords(file) && (prefix == "" || strings.HasPrefix(prefix, "/dev") || strings.HasPrefix(prefix, "/proc")) {
-		return nil, in.dynamic(file, severalWords(file)).as(DynamicScript)
+		return nil, in.dynamic(file, severalWords(file)).aboutScript()
 	}
 	switch text := file.Text; {
 	case text == "/dev/stdin", text == "/dev/fd/0", text == "/proc/self/fd/0":
@@ -157,7 +156,7 @@ func (in invocation) shellLongOptions() (int, *Error) {
 		switch name {
 		case "rcfile", "init-file":
 			if at+1 < len(in.argv) && manyWords(in.argv[at+1]) {
-				return 0, in.dynamic(in.argv[at+1], severalWords(in.argv[at+1])).as(DynamicScript)
+				return 0, in.dynamic(in.argv[at+1], severalWords(in.argv[at+1])).aboutScript()
 			}
 			at += 2
 		case "debug", "debugger", "dump-po-strings", "dump-strings", "help", "login", "noediting", "noprofile", "norc",
@@ -191,17 +190,9 @@ func (in invocation) optionNamed(letter byte) bool {
 	return false
 }
 
-func (in invocation) gluesOptionName() bool {
-	switch in.name {
-	case "bash", "rbash", "sh", "dash", "ash":
-		return false
-	}
-	return true
-}
-
+// shellLetter reports whether the shell may have an option of this letter that takes no word.
 func (in invocation) shellLetter(letter byte) bool {
-	switch in.name {
-	case "bash", "rbash", "sh", "dash", "ash":
+	if !in.foreign() {
 		return strings.IndexByte("abefhiklmnprtuvxBCDEHIPTV", letter) >= 0
 	}
 	return 'a' <= letter && letter <= 'z' || 'A' <= letter && letter <= 'Z' || '0' <= letter && letter <= '9'
@@ -209,7 +200,8 @@ func (in invocation) shellLetter(letter byte) bool {
 
 func (in invocation) isZsh() bool { return strings.Contains(in.name, "zsh") }
 
-// foreign reports whether the shell's language is another than bash's where more than plain words are used.
+// foreign reports whether the shell's options and, where more than plain words are used, its language are other than
+// bash's.
 func (in invocation) foreign() bool {
 	switch in.name {
 	case "bash", "rbash", "sh", "dash", "ash":
@@ -243,7 +235,10 @@ func commonText(text string) bool {
 	return true
 }
 
-func (e *Error) as(kind ErrorKind) *Error {
-	e.Kind = kind
+// aboutScript is e, if there is one, as a refusal of a script.
+func (e *Error) aboutScript() *Error {
+	if e != nil {
+		e.Kind = DynamicScript
+	}
 	return e
 }

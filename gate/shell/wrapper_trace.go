@@ -14,20 +14,12 @@ func (in invocation) strace() ([]inner, *Error) {
 			"successful-only summary summary-columns: summary-only summary-sort-by: summary-syscall-overhead: " +
 			"summary-wall-clock syscall-limit: syscall-number syscall-times:: timestamps:: tips:: trace: trace-path: " +
 			"trace-fds: user: verbose: version write:",
+		none: "h help V version",
 	})
 	var inners []inner
 	as := inner{}
-	for {
-		opt, ok, err := s.option()
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			break
-		}
+	for opt := range s.options() {
 		switch opt.name {
-		case "h", "help", "V", "version":
-			return nil, nil
 		case "o", "output":
 			if strings.HasPrefix(opt.value.Text, "|") || strings.HasPrefix(opt.value.Text, "!") {
 				inners = append(inners, inner{Script: trimmed(opt.value, 1)})
@@ -35,14 +27,16 @@ func (in invocation) strace() ([]inner, *Error) {
 				return nil, in.dynamic(opt.value, `it may start with "|" and be a command; write "./" before it`)
 			}
 		case "E", "env":
-			if env, ok := assignment(opt.value); ok {
-				as.Env = append(as.Env, env)
-			} else {
+			if !as.assign(opt.value) {
 				as.Env = append(as.Env, Assign{Name: opt.value.Text, Unset: true})
 			}
 		}
 	}
-	if rest := s.rest(); len(rest) > 0 {
+	rest, ok := s.rest()
+	if !ok {
+		return nil, s.err
+	}
+	if len(rest) > 0 {
 		as.Argv = rest
 		inners = append(inners, as)
 	}
@@ -66,14 +60,7 @@ func (in invocation) gdb() ([]inner, *Error) {
 	})
 	var inners []inner
 	runs := false
-	for {
-		opt, ok, err := s.option()
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			break
-		}
+	for opt := range s.options() {
 		switch opt.name {
 		case "args":
 			rest := s.argv[s.next:]
@@ -88,14 +75,18 @@ func (in invocation) gdb() ([]inner, *Error) {
 			}
 			text = strings.TrimSpace(text)
 			if script, ok := gdbShell(text); ok {
-				inners = append(inners, inner{Script: &Word{Text: script, State: Exact}})
+				inners = append(inners, inner{Script: new(exact(script))})
 			}
 			runs = runs || strings.HasPrefix(text, "r") || strings.HasPrefix(text, "start")
 		case "help", "version", "configuration", "h", "v":
 			return inners, nil
 		}
 	}
-	if rest := s.rest(); runs && len(rest) > 0 {
+	rest, ok := s.rest()
+	if !ok {
+		return nil, s.err
+	}
+	if runs && len(rest) > 0 {
 		inners = append(inners, inner{Argv: rest[:1]})
 	}
 	return inners, nil
@@ -123,8 +114,9 @@ func gdbShell(command string) (string, bool) {
 // valgrind's options have their values glued, so that no option can hide the program.
 func (in invocation) valgrind() ([]inner, *Error) {
 	s := in.scan(optionTable{short: "+"})
-	for s.next < len(s.argv) {
-		w := s.argv[s.next]
+	at := 1
+	for ; at < len(in.argv); at++ {
+		w := in.argv[at]
 		dashed, err := s.dashed(w)
 		if err != nil {
 			return nil, err
@@ -132,14 +124,12 @@ func (in invocation) valgrind() ([]inner, *Error) {
 		if !dashed {
 			break
 		}
-		s.next++
 		switch w.Text {
 		case "--help", "-h", "--version", "--help-debug", "--help-dyn-options":
 			return nil, nil
-		}
-		if w.Text == "--" {
-			break
+		case "--":
+			return in.command(in.argv[at+1:], inner{})
 		}
 	}
-	return in.command(s.rest(), inner{})
+	return in.command(in.argv[at:], inner{})
 }

@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // sudo takes options and assignments in any order before the command.
 func (in invocation) sudo() ([]inner, *Error) {
@@ -9,55 +12,47 @@ func (in invocation) sudo() ([]inner, *Error) {
 		long: "askpass auth-type: background bell close-from: login-class: chdir: preserve-env:: edit group: set-home " +
 			"help host: login remove-timestamp reset-timestamp list no-update non-interactive preserve-groups prompt: " +
 			"chroot: role: stdin shell type: command-timeout: other-user: user: version validate",
+		none: "e edit l list v validate V version K remove-timestamp help",
 	})
 	as := inner{}
 	shell, login := false, false
+	var rest []Word
 	for {
-		opt, ok, err := s.option()
-		if err != nil {
-			return nil, err
+		for opt := range s.options() {
+			switch opt.name {
+			case "h": // alone, a request for help; before a word, a host
+				if opt.set {
+					break
+				}
+				if s.next >= len(s.argv) || strings.Contains(s.argv[s.next].Text, "=") {
+					return nil, nil
+				}
+				if _, _, err := in.operand(s.argv[s.next:]); err != nil {
+					return nil, err
+				}
+				s.next++
+			case "s", "shell":
+				shell = true
+			case "i", "login":
+				shell, login = true, true
+			case "b", "background":
+				as.Background = true
+			case "D", "chdir":
+				as.Dir = new(opt.value)
+			case "R", "chroot":
+				as.UnknownDir = true
+			}
 		}
-		if !ok {
-			if s.argv[s.next-1].Text == "--" || s.next >= len(s.argv) {
-				break
-			}
-			env, ok := assignment(s.argv[s.next])
-			if !ok || env.Name[0] == '/' {
-				break
-			}
-			as.Env = append(as.Env, env)
-			s.next++
-			continue
+		var ok bool
+		if rest, ok = s.rest(); !ok {
+			return nil, s.err
 		}
-		switch opt.name {
-		case "e", "edit", "l", "list", "v", "validate", "V", "version", "K", "remove-timestamp", "help":
-			return nil, nil
-		case "h": // alone, a request for help; before a word, a host
-			if opt.set {
-				break
-			}
-			if s.next >= len(s.argv) || strings.Contains(s.argv[s.next].Text, "=") {
-				return nil, nil
-			}
-			if _, _, err := in.operand(s.argv[s.next:]); err != nil {
-				return nil, err
-			}
-			s.next++
-		case "s", "shell":
-			shell = true
-		case "i", "login":
-			shell, login = true, true
-		case "b", "background":
-			as.Background = true
-		case "D", "chdir":
-			dir := opt.value
-			as.Dir = &dir
-		case "R", "chroot":
-			as.UnknownDir = true
+		if len(rest) == 0 || s.argv[s.next-1].Text == "--" || strings.HasPrefix(rest[0].Text, "/") || !as.assign(rest[0]) {
+			break
 		}
+		s.next++
 	}
 	as.UnknownDir = as.UnknownDir || login && as.Dir == nil
-	rest := s.rest()
 	if in.name == "sudoedit" {
 		return nil, nil
 	}
@@ -89,13 +84,20 @@ func dollarsUnknown(words []Word) []Word {
 }
 
 func (in invocation) doas() ([]inner, *Error) {
-	r := runner{optionTable: optionTable{short: "+C:Lnsu:"}, none: "C L"}
+	r := runner{optionTable: optionTable{short: "+C:Lnsu:", none: "C L"}}
 	for _, w := range in.argv[1:] {
 		if strings.HasPrefix(w.Text, "-") && strings.Contains(w.Text, "s") {
 			r.login = true
 		}
 	}
-	return in.run(r)
+	return r.open(in)
+}
+
+// pkexec goes to the home of the user, unless it is told not to.
+func (in invocation) pkexec() ([]inner, *Error) {
+	keepDir := slices.ContainsFunc(in.argv[1:], func(w Word) bool { return w.Text == "--keep-cwd" })
+	return runner{optionTable: optionTable{short: "+u:", long: "user: disable-internal-agent keep-cwd version help",
+		none: "version help"}, as: inner{UnknownDir: !keepDir}, login: true}.open(in)
 }
 
 // su and runuser give the words after the user to the user's shell, -c first.
@@ -104,52 +106,39 @@ func (in invocation) su() ([]inner, *Error) {
 		short: "c:fg:G:lmpPs:Tu:hVw:",
 		long: "command: session-command: fast login preserve-environment shell: group: supp-group: pty no-pty user: " +
 			"whitelist-environment: help version",
+		none: "h help V version",
 	})
-	as := inner{UnknownDir: false}
-	shell := exact("sh")
-	var argv []Word
+	as := inner{}
+	argv := []Word{exact("sh")}
 	asUser := false
-	for {
-		opt, ok, err := s.option()
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			break
-		}
+	for opt := range s.options() {
 		switch opt.name {
 		case "c", "command", "session-command":
-			argv = []Word{{}, exact("-c"), opt.value}
+			argv = []Word{argv[0], exact("-c"), opt.value}
 		case "l", "login":
 			as.UnknownDir = true
 		case "s", "shell":
-			shell = opt.value
+			argv[0] = opt.value
 		case "u", "user":
 			asUser = in.name == "runuser"
-		case "h", "help", "V", "version":
-			return nil, nil
 		}
 	}
-	rest := s.rest()
+	rest, ok := s.rest()
+	if !ok {
+		return nil, s.err
+	}
 	if asUser {
 		return in.command(rest, as)
 	}
-	if len(rest) > 0 && rest[0].Text == "-" && rest[0].State == Exact {
+	if len(rest) > 0 && rest[0].is("-") {
 		as.UnknownDir = true
 		rest = rest[1:]
 	}
-	if len(rest) > 0 {
-		var err *Error
-		if _, rest, err = in.operand(rest); err != nil {
-			return nil, err
-		}
+	_, rest, err := in.operand(rest)
+	if err != nil {
+		return nil, err
 	}
-	if argv == nil {
-		argv = []Word{{}}
-	}
-	argv = append(argv, rest...)
-	argv[0] = shell
-	return in.asShell(argv, as)
+	return in.asShell(append(argv, rest...), as)
 }
 
 // asShell is the result for a wrapper that starts a shell with the words argv.
@@ -178,11 +167,9 @@ func (in invocation) newgrp() ([]inner, *Error) {
 	if len(rest) > 0 && rest[0].Text == "-" {
 		rest = rest[1:]
 	}
-	if len(rest) > 0 {
-		var err *Error
-		if _, rest, err = in.operand(rest); err != nil {
-			return nil, err
-		}
+	_, rest, err := in.operand(rest)
+	if err != nil {
+		return nil, err
 	}
 	if len(rest) > 0 && rest[0].Text == "-c" {
 		rest = rest[1:]
@@ -195,29 +182,21 @@ func (in invocation) newgrp() ([]inner, *Error) {
 
 // chroot makes paths mean others, unless the new root is the old one.
 func (in invocation) chroot() ([]inner, *Error) {
-	s := in.scan(optionTable{short: "+", long: "groups: userspec: skip-chdir help version"})
+	s := in.scan(optionTable{short: "+", long: "groups: userspec: skip-chdir help version", none: "help version"})
 	as := inner{UnknownDir: true}
 	keepDir := false
-	for {
-		opt, ok, err := s.option()
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			break
-		}
-		switch opt.name {
-		case "help", "version":
-			return nil, nil
-		case "skip-chdir":
-			keepDir = true
-		}
+	for opt := range s.options() {
+		keepDir = keepDir || opt.name == "skip-chdir"
 	}
-	root, rest, err := in.operand(s.rest())
+	rest, ok := s.rest()
+	if !ok {
+		return nil, s.err
+	}
+	root, rest, err := in.operand(rest)
 	if err != nil {
 		return nil, err
 	}
-	if root.State == Exact && root.Text == "/" {
+	if root.is("/") {
 		as.UnknownDir = false
 		if !keepDir {
 			as.Dir = &root

@@ -60,13 +60,10 @@ func (t *translator) below() string {
 func (t *translator) options(args call.Args, level int) call.Args {
 	p := &t.p
 	l := p.levels[level]
-	upper := len(args)
-	if level == 0 {
-		upper = 0
-	}
 	if level == 0 {
 		return t.firstOptions(args)
 	}
+	upper := len(args)
 	heads := p.heads[l.base : l.base+len(l.n.options)]
 	for i := range l.n.usual {
 		u := &l.n.usual[i]
@@ -122,7 +119,7 @@ func (t *translator) option(args call.Args, upper int, o *option, last int32) ca
 		args = put(args, upper, o.dest, !h.off)
 		for ; last != 0 && !h.off; last = t.p.hits[last-1].prev {
 			h := &t.p.hits[last-1]
-			if own := &t.p.levels[h.level].n.options[h.option]; h.has && h.value != "" && own.kind != kindBool {
+			if own := t.p.optionOf(h); h.has && h.value != "" && own.kind != kindBool {
 				return put(args, upper, o.dest+suffixOf(own.kind), t.shown(h.value, h.word, &own.place, o.dest))
 			}
 		}

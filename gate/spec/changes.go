@@ -1,6 +1,8 @@
 package spec
 
 import (
+	"slices"
+
 	"gatehouse/gate/call"
 )
 
@@ -38,18 +40,6 @@ func (c *changes) note(effects []call.Effect) {
 
 // touched reports whether the file may not be what it was before the line ran.
 func (c *changes) touched(path string) bool {
-	if c.anything {
-		return true
-	}
-	for _, p := range c.paths {
-		if p == path {
-			return true
-		}
-	}
-	for _, tree := range c.trees {
-		if tree == path || under(path, tree) {
-			return true
-		}
-	}
-	return false
+	return c.anything || slices.Contains(c.paths, path) ||
+		slices.ContainsFunc(c.trees, func(tree string) bool { return tree == path || under(path, tree) })
 }

@@ -103,7 +103,7 @@ func (l *linker) like(spec *command, path string, below []string) {
 		}
 		l.like(model, spec.like, append(below, spec.like))
 		own := *spec
-		own.tool, own.extend = spec.tool, false
+		own.extend = false
 		merged := extend(model, &own)
 		merged.name, merged.tool, merged.aliases = spec.name, spec.tool, spec.aliases
 		if spec.summary != "" {

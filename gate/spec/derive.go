@@ -60,7 +60,7 @@ func (t *translator) words(name string, yield func(word int32, text string)) {
 func (t *translator) lastHit(dest string) *hit {
 	for i := len(t.p.hits) - 1; i >= 0; i-- {
 		h := &t.p.hits[i]
-		if h.has && t.p.levels[h.level].n.options[h.option].dest == dest {
+		if h.has && t.p.optionOf(h).dest == dest {
 			return h
 		}
 	}
@@ -174,7 +174,7 @@ func (t *translator) archive() {
 	if p.given("list") || p.given("test") || p.given("to_stdout") || hasOption(n, "extract") && !p.given("extract") {
 		return
 	}
-	if h := t.lastHit("directory"); h != nil && p.effectsOf(&p.levels[h.level].n.options[h.option].place)&maskWrite != 0 {
+	if h := t.lastHit("directory"); h != nil && p.effectsOf(&p.optionOf(h).place)&maskWrite != 0 {
 		return // its own table says so
 	}
 	t.made(maskWrite, t.places.now, ".", call.Effect{Tree: true, Sure: call.Sure})
@@ -299,7 +299,7 @@ func (t *translator) cwdTree() {
 func (t *translator) vimCommand() {
 	for i := range t.p.hits {
 		h := &t.p.hits[i]
-		if !h.has || t.p.levels[h.level].n.options[h.option].effects&maskCode == 0 {
+		if !h.has || t.p.optionOf(h).effects&maskCode == 0 {
 			continue
 		}
 		if _, program, ok := strings.Cut(h.value, "!"); ok {
@@ -307,7 +307,7 @@ func (t *translator) vimCommand() {
 			if t.runTime(h.word) || strings.ContainsAny(program, "%#") {
 				sure = call.Unknown
 			}
-			t.each(maskRun, call.Effect{Text: program, Arg: t.p.levels[h.level].n.options[h.option].dest, Sure: sure})
+			t.each(maskRun, call.Effect{Text: program, Arg: t.p.optionOf(h).dest, Sure: sure})
 		}
 	}
 }

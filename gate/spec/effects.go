@@ -72,7 +72,7 @@ func (t *translator) byOptions() {
 	p := &t.p
 	for i := range p.hits {
 		h := &p.hits[i]
-		o := &p.levels[h.level].n.options[h.option]
+		o := p.optionOf(h)
 		if h.off {
 			continue
 		}
@@ -175,35 +175,29 @@ func (t *translator) value(kinds mask, value string, word int32, pl *place, arg 
 		return
 	}
 	if other := kinds & (maskNet | maskProcess | maskRoot | maskSystem); other != 0 {
-		sure := call.Sure
-		if t.runTime(word) {
-			sure = call.Unknown
-		}
-		t.each(other, call.Effect{Text: value, Arg: arg, Sure: sure})
+		t.each(other, call.Effect{Text: value, Arg: arg, Sure: t.certainty(word)})
 		kinds &^= other
 		if kinds == 0 && !pl.path {
 			return
 		}
 	}
+	if !pl.path && kinds == 0 {
+		return
+	}
 	if !pl.path && kinds&maskFile == 0 {
-		if kinds != 0 {
-			sure := call.Sure
-			if t.runTime(word) {
-				sure = call.Unknown
+		sure := t.certainty(word)
+		if pl.form == formSetting {
+			if kind, file := settingPath(value); file != "" && sure == call.Sure {
+				t.part(kind, file, word, &place{maybe: true, path: true}, arg, kind == maskWrite && strings.HasSuffix(value, file))
+				return
 			}
-			if pl.form == formSetting {
-				if kind, file := settingPath(value); file != "" && sure == call.Sure {
-					t.part(kind, file, word, &place{maybe: true, path: true}, arg, kind == maskWrite && strings.HasSuffix(value, file))
-					return
-				}
-				program, is := settingProgram(value)
-				if !is && sure == call.Sure {
-					return
-				}
-				value = program
+			program, is := settingProgram(value)
+			if !is && sure == call.Sure {
+				return
 			}
-			t.each(kinds, call.Effect{Text: value, Arg: arg, Sure: sure, Remote: t.places.remote})
+			value = program
 		}
+		t.each(kinds, call.Effect{Text: value, Arg: arg, Sure: sure, Remote: t.places.remote})
 		return
 	}
 	tree := t.p.treeOf(pl)
@@ -342,12 +336,7 @@ func (t *translator) strangers() {
 
 // explained reports whether the value of some option is in the word i.
 func (p *parser) explained(i int32) bool {
-	for j := range p.hits {
-		if p.hits[j].word == i {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.hits, func(h hit) bool { return h.word == i })
 }
 
 func (t *translator) strange(i int32) {

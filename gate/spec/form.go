@@ -1,8 +1,6 @@
 package spec
 
-import (
-	"strings"
-)
+import "strings"
 
 // local returns the path in a value of that form, and whether there is one on this machine.
 func local(f form, value string) (string, bool) {
@@ -97,14 +95,19 @@ func fieldPath(value string) (string, bool) {
 	return "", false
 }
 
+// cutSetting splits KEY=VALUE, or KEY VALUE as ssh has it; the key is in lower case.
+func cutSetting(setting string) (key, value string, ok bool) {
+	end := strings.IndexAny(setting, "= \t")
+	if end < 0 {
+		return "", "", false
+	}
+	return strings.ToLower(setting[:end]), strings.TrimLeft(setting[end+1:], "= \t"), true
+}
+
 // settingPath returns the file that a setting KEY=PATH of git, ssh or wget names, and what is done with it; "" if it names
 // none.
 func settingPath(setting string) (kind mask, file string) {
-	end := strings.IndexAny(setting, "= \t")
-	if end < 0 {
-		return 0, ""
-	}
-	key, value := strings.ToLower(setting[:end]), strings.TrimLeft(setting[end+1:], "= \t")
+	key, value, _ := cutSetting(setting)
 	switch key {
 	case "core.worktree", "output_document", "outputdocument", "dir_prefix", "dirprefix", "logfile", "log_file", "save_cookies", "savecookies",
 		"userknownhostsfile", "controlpath", "warc_file", "warcfile", "hsts_file", "hstsfile", "rejected_log", "rejectedlog", "init.templatedir":
@@ -120,14 +123,12 @@ func settingPath(setting string) (kind mask, file string) {
 	return 0, ""
 }
 
-// settingProgram returns the program that a setting KEY=VALUE of git or ssh names (ssh takes a space for the equals sign
-// too), and whether it names one.
+// settingProgram returns the program that a setting KEY=VALUE of git or ssh names, and whether it names one.
 func settingProgram(setting string) (string, bool) {
-	end := strings.IndexAny(setting, "= \t")
-	if end < 0 {
+	key, value, ok := cutSetting(setting)
+	if !ok {
 		return setting, false
 	}
-	key, value := strings.ToLower(setting[:end]), strings.TrimLeft(setting[end+1:], "= \t")
 	if value == "" {
 		return "/dev/null", strings.HasSuffix(key, ".hookspath") // no directory is another directory than the repository's
 	}

@@ -34,25 +34,6 @@ func (p *parser) short(letter byte) (level, option int) {
 	return -1, 0
 }
 
-func (p *parser) head(level, option int) int32 {
-	l := p.levels[level]
-	return p.heads[l.base+int(l.n.slot[option])]
-}
-
-// given reports whether an option with this dest was given.
-func (p *parser) given(dest string) bool {
-	for i := range p.hits {
-		h := &p.hits[i]
-		if !h.off && p.levels[h.level].n.options[h.option].dest == dest {
-			return true
-		}
-	}
-	return false
-}
-
-// givenAny reports whether an option with one of these dests was given.
-func (p *parser) givenAny(dests []string) bool { return slices.ContainsFunc(dests, p.given) }
-
 // pair is option for two letters behind one dash.
 func (p *parser) pair(text string) (level, option int) {
 	for l := len(p.levels) - 1; l >= 0; l-- {
@@ -69,3 +50,25 @@ func (p *parser) pair(text string) (level, option int) {
 	}
 	return -1, 0
 }
+
+// optionOf is the option that was hit.
+func (p *parser) optionOf(h *hit) *option { return &p.levels[h.level].n.options[h.option] }
+
+func (p *parser) head(level, option int) int32 {
+	l := p.levels[level]
+	return p.heads[l.base+int(l.n.slot[option])]
+}
+
+// given reports whether an option with this dest was given.
+func (p *parser) given(dest string) bool {
+	for i := range p.hits {
+		h := &p.hits[i]
+		if !h.off && p.optionOf(h).dest == dest {
+			return true
+		}
+	}
+	return false
+}
+
+// givenAny reports whether an option with one of these dests was given.
+func (p *parser) givenAny(dests []string) bool { return slices.ContainsFunc(dests, p.given) }

@@ -317,7 +317,7 @@ func integer(s string) bool {
 // words that belong to the option.
 func (p *parser) take(i, level, option, glued int) int {
 	o := &p.levels[level].n.options[option]
-	beyond := o.beyond && !p.levels[level].n.beyond
+	beyond := p.beyond(level, option)
 	if beyond {
 		p.extra = append(p.extra, int32(i))
 	}

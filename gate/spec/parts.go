@@ -141,7 +141,7 @@ func (p *parser) noteHit(h *hit) {
 	if !p.noting {
 		return
 	}
-	o := &p.levels[h.level].n.options[h.option]
+	o := p.optionOf(h)
 	part := call.Part{
 		Role: call.Flag, Flag: canonical(o.flags), Names: o.flags, Level: int(h.level), Off: h.off, Cut: p.cut,
 	}

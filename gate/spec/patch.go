@@ -20,7 +20,7 @@ func (t *translator) patch(args call.Args) (_ call.Args, anyPath bool) {
 		strip, both = int(h.value[0]-'0'), false
 	}
 	root := t.places.now
-	if h := t.lastHit("directory"); h != nil && p.effectsOf(&p.levels[h.level].n.options[h.option].place)&maskChdir == 0 {
+	if h := t.lastHit("directory"); h != nil && p.effectsOf(&p.optionOf(h).place)&maskChdir == 0 {
 		root = t.into("directory")
 	}
 	diffs, ok := t.diffs()

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"gatehouse/gate/call"
@@ -37,7 +38,7 @@ func (t *translator) locate() {
 	ordered := p.derives(deriveOrderedChdir)
 	for i := range p.hits {
 		h := &p.hits[i]
-		o := &p.levels[h.level].n.options[h.option]
+		o := p.optionOf(h)
 		if !h.has || p.effectsOf(&o.place)&maskChdir == 0 {
 			continue
 		}
@@ -49,8 +50,7 @@ func (t *translator) locate() {
 }
 
 func (t *translator) join(from dirs, h *hit) dirs {
-	w := &t.c.Words[h.word]
-	if h.word > 0 && (w.State != shell.Exact || w.Splits) {
+	if w := &t.c.Words[h.word]; h.word > 0 && (w.State != shell.Exact || w.Splits) {
 		return dirs{unsure: true}
 	}
 	to := dirs{unsure: from.unsure}
@@ -125,6 +125,14 @@ func (t *translator) runTime(word int32) bool {
 	return w.State != shell.Exact || w.Splits || t.filled(w.Text)
 }
 
+// certainty is how sure an effect is that the value of a word names as it stands.
+func (t *translator) certainty(word int32) call.Certainty {
+	if t.runTime(word) {
+		return call.Unknown
+	}
+	return call.Sure
+}
+
 // filled reports whether a wrapper such as find or xargs puts something else into a word.
 func (t *translator) filled(text string) bool {
 	return t.c.Wrapper != "" && strings.Contains(text, "{}")
@@ -164,12 +172,9 @@ func (t *translator) shown(value string, word int32, pl *place, arg string) stri
 
 // vague puts an argument on the list of unknown_paths.
 func (t *translator) vague(arg string) {
-	for _, have := range t.unknown {
-		if have == arg {
-			return
-		}
+	if !slices.Contains(t.unknown, arg) {
+		t.unknown = append(t.unknown, arg)
 	}
-	t.unknown = append(t.unknown, arg)
 }
 
 // isRemote reports whether a value names something on another machine: SCHEME://…, or HOST:… with no slash before the
@@ -189,17 +194,7 @@ func (p *parser) effectsOf(pl *place) mask {
 	return pl.effects
 }
 
-func (p *parser) treeOf(pl *place) bool {
-	if pl.tree {
-		return true
-	}
-	for _, dest := range pl.treeIf {
-		if p.given(dest) {
-			return true
-		}
-	}
-	return false
-}
+func (p *parser) treeOf(pl *place) bool { return pl.tree || p.givenAny(pl.treeIf) }
 
 // derives reports whether a rule of derive.go holds for the command. Those of the commands above it are theirs alone.
 func (p *parser) derives(rule derivation) bool {

@@ -122,9 +122,9 @@ func (s *Schema) option(o *option, beyond bool) {
 	switch o.kind {
 	case kindBool, kindAttached, kindOptional:
 		value := prop
-		prop.Type, prop.Choices, prop.Path, prop.Default = "boolean", nil, false, false
-		if beyond {
-			prop.Default = nil
+		prop.Type, prop.Choices, prop.Path = "boolean", nil, false
+		if !beyond {
+			prop.Default = false
 		}
 		s.add(prop)
 		if o.kind != kindBool {
@@ -133,9 +133,9 @@ func (s *Schema) option(o *option, beyond bool) {
 		}
 		return
 	case kindCount:
-		prop.Type, prop.Default = "integer", 0
-		if beyond {
-			prop.Default = nil
+		prop.Type = "integer"
+		if !beyond {
+			prop.Default = 0
 		}
 	case kindInt:
 		prop.Type = "integer"

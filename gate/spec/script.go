@@ -42,16 +42,16 @@ func (t *translator) script() {
 	}
 	for i := range p.hits {
 		h := &p.hits[i]
-		if dest := p.levels[h.level].n.options[h.option].dest; h.has && dest == "expression" {
-			see(h.word, h.value, dest, "")
-		}
 		if !h.has {
 			continue
 		}
-		if !awk && p.levels[h.level].n.options[h.option].dest == "in_place" {
-			t.backups(h.word, h.value)
-		}
-		switch dest := p.levels[h.level].n.options[h.option].dest; dest {
+		switch dest := p.optionOf(h).dest; dest {
+		case "expression":
+			see(h.word, h.value, dest, "")
+		case "in_place":
+			if !awk {
+				t.backups(h.word, h.value)
+			}
 		case "script_file", "program_file", "exec", "include":
 			if dest == "include" && h.value == "inplace" {
 				continue

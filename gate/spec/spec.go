@@ -165,7 +165,6 @@ func (t *translator) call(to *call.Call, c *shell.Command) {
 	p := &t.p
 	p.reset(c.Words, n, pack)
 	p.open = c.XArgs && c.Wrapper != "find" || several(c.Words)
-	to.Name = ""
 	if aliased != 0 {
 		a := pack.alias(aliased)
 		to.Name = a.tool

@@ -56,7 +56,7 @@ func (p *parser) goBool(i, l, o, glued int) bool {
 		return false
 	}
 	p.record(h)
-	if option.beyond && !p.levels[l].n.beyond {
+	if p.beyond(l, o) {
 		p.setAside(i)
 	}
 	return true
@@ -82,9 +82,14 @@ func (p *parser) negatable(name string) (level, option int) {
 
 func (p *parser) negated(i, l, o int) {
 	p.record(hit{level: int32(l), option: int32(o), word: int32(i), off: true})
-	if p.levels[l].n.options[o].beyond && !p.levels[l].n.beyond {
+	if p.beyond(l, o) {
 		p.setAside(i)
 	}
+}
+
+// beyond reports whether an option counts as beyond the spec, of a command that does not as a whole.
+func (p *parser) beyond(l, o int) bool {
+	return p.levels[l].n.options[o].beyond && !p.levels[l].n.beyond
 }
 
 // setAside puts the word i into extra_args, once.
@@ -164,7 +169,7 @@ func (p *parser) cluster(i int) int {
 				return i + 1
 			}
 			p.hit(l, o, i, 0, false)
-			if option.beyond && !p.levels[l].n.beyond {
+			if p.beyond(l, o) {
 				p.setAside(i)
 			}
 		case rest < len(text):
@@ -176,7 +181,7 @@ func (p *parser) cluster(i int) int {
 				continue
 			}
 			p.hit(l, o, i, rest, true)
-			if option.beyond && !p.levels[l].n.beyond {
+			if p.beyond(l, o) {
 				p.setAside(i)
 			}
 			return i + 1

@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"go.yaml.in/yaml/v3"
+
+	"gatehouse/internal/spelling"
 )
 
 // maxNodes bounds what the aliases of a file can unfold to.
@@ -73,34 +75,11 @@ func (r *reader) resolve(n *yaml.Node) *yaml.Node {
 }
 
 func (r *reader) unknown(k *yaml.Node, known ...string) {
-	hint, least := "", 3
-	for _, name := range known {
-		if d := distance(k.Value, name); d < least {
-			hint, least = "; did you mean "+name+"?", d
-		}
+	hint := ""
+	if near := spelling.Nearest(k.Value, known); near != "" {
+		hint = "; did you mean " + near + "?"
 	}
 	r.bad(k, "unknown key %q%s", k.Value, hint)
-}
-
-// distance is in how many places two words differ.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 func (r *reader) text(n *yaml.Node) string {

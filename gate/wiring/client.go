@@ -86,14 +86,20 @@ func (h Host) told(s Scope, client string) string {
 // line is the command line of a hook that judges, for a shell. A client may hand it to the shell that its user likes, so
 // that what has to be understood by sh stands in one word.
 func (h Host) line(s Scope, client string) string {
-	return "sh -c " + quote(judged) + " gatehouse " + h.told(s, client)
+	return "/bin/sh -c " + quote(judged) + " gatehouse " + h.told(s, client)
 }
 
 // judged passes on what the gate says, and makes a refusal of everything that is no answer: most clients run the command
 // when a hook cannot be started, is killed, hangs or prints something odd. A refusal is exit 2 with a word on the error
 // output. timeout is there for a gate that is stopped from outside: its own clock would stop with it.
-const judged = `a=$(timeout -s KILL 5 "$@"); case $?$a in 0) ;; 0{*}) printf "%s\n" "$a" || exit 2;; ` +
+//
+// Everything in it is the system's own: a directory that PATH names first, as ~/.local/bin often is, may be one in which an
+// agent can put a sh or a timeout of its own, and a bash that is called sh takes functions and options from the environment.
+const judged = `set +e; unset -f printf echo; ` + findTimeout + `a=$($t -s KILL 5 "$@"); case $?$a in 0) ;; 0{*}) printf "%s\n" "$a" || exit 2;; ` +
 	`2|2{*}) printf "%s\n" "$a"; exit 2;; *) echo "` + noAnswer + `" >&2; exit 2;; esac`
+
+// findTimeout sets t. The second place is that of NixOS.
+const findTimeout = `t=/usr/bin/timeout; [ -x $t ] || t=/run/current-system/sw/bin/timeout; `
 
 const noAnswer = "gatehouse: the gate did not answer (is it installed?), so nothing runs"
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // gemini is the Gemini CLI. It takes comments, counts milliseconds, and stops at settings that it cannot read.
@@ -134,10 +135,12 @@ func cline() client {
 		places: func(h Host, s Scope) []place {
 			script := fmt.Appendf(nil, `#!/bin/sh
 # gatehouse: every command is judged before it runs. Only the output counts, so that what is no answer becomes a refusal.
-out=$(timeout -s KILL 5 %s)
+unset -f printf
+%s
+out=$($t -s KILL 5 %s)
 case $?$out in 0|0{*}|2{*}) ;; *) out='{"cancel":true,"errorMessage":"%s"}';; esac
 printf '%%s\n' "$out"
-`, h.told(s, "cline"), noAnswer)
+`, strings.TrimSuffix(findTimeout, "; "), h.told(s, "cline"), noAnswer)
 			path := h.home("", ".cline", "hooks/PreToolUse.sh")
 			if s == Project {
 				path = filepath.Join(h.Project, ".cline/hooks/PreToolUse.sh")

@@ -94,7 +94,7 @@ func codexHazards(h Host, s *survey) {
 
 // codexTrust looks for hooks that Codex skips since nobody has agreed to them.
 func (s *survey) codexTrust(user map[string]any, config string) {
-	const way = "gate hook install codex says so to Codex; or start codex and agree in /hooks"
+	const way = "gate hook install codex, where codex is on PATH; or start codex and agree in /hooks"
 	if !s.asks(User) {
 		return
 	}

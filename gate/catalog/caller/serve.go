@@ -151,14 +151,24 @@ func (s *Service) take(ctx context.Context, conn *net.UnixConn, uid uint32) {
 			cancel()
 		}
 	}})
-	s.Log.Info("call", "uid", uid, "job", r.Job, "tool", result.Tool, "step", result.Step, "code", result.Code, "decision", result.Decision,
+	s.Log.Info("call", "uid", uid, "job", brief(r.Job), "tool", brief(result.Tool), "step", result.Step, "code", result.Code, "decision", result.Decision,
 		"took_ms", result.Took)
 	send(conn, answer{Result: &result})
 }
 
 func (s *Service) refuse(conn *net.UnixConn, uid uint32, err error) {
-	s.Log.Info("refused", "uid", uid, "code", catalog.CodeOf(err), "why", err.Error())
+	s.Log.Info("refused", "uid", uid, "code", catalog.CodeOf(err), "why", brief(err.Error()))
 	sendError(conn, err)
+}
+
+// maxLogged is how much of a text of the caller's the journal gets: the log of decisions has more.
+const maxLogged = 400
+
+func brief(text string) string {
+	if len(text) > maxLogged {
+		return text[:maxLogged] + "…"
+	}
+	return text
 }
 
 // listed reports an error unless root's index lists a gate of the user.

@@ -1,0 +1,142 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// A spot is a file or directory by its path and, where others could put something else there, by what it is.
+type spot struct {
+	Path     string
+	Dev, Ino uint64 // 0: whatever is there
+}
+
+// see finds what lies at a path now, with all links followed. The answer belongs together: the kernel says where what was
+// opened lies, so that a part of the path that is exchanged meanwhile is found.
+func see(path string) (spot, unix.Stat_t, error) {
+	var st unix.Stat_t
+	f, err := openAt(path)
+	if err != nil {
+		return spot{}, st, err
+	}
+	defer f.Close()
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		return spot{}, st, &fs.PathError{Op: "stat", Path: path, Err: err}
+	}
+	return spot{Path: f.Name(), Dev: uint64(st.Dev), Ino: st.Ino}, st, nil
+}
+
+// hold opens a spot, without the right to read it. strict asks that nobody but root made a link on the way there.
+func (s spot) hold(strict bool) (*os.File, error) {
+	if strict {
+		if err := rootsLinks(s.Path); err != nil {
+			return nil, err
+		}
+	}
+	f, err := openAt(s.Path)
+	if err != nil || s.Ino == 0 {
+		return f, err
+	}
+	var st unix.Stat_t
+	err = unix.Fstat(int(f.Fd()), &st)
+	if err == nil && (f.Name() != s.Path || uint64(st.Dev) != s.Dev || st.Ino != s.Ino) {
+		err = fmt.Errorf("%s was exchanged while the call was prepared", s.Path)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// openAt opens what a path leads to, by the name that the kernel has for it.
+func openAt(path string) (*os.File, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, err
+	}
+	fd, err := unix.Open(real, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: real, Err: err}
+	}
+	f := os.NewFile(uintptr(fd), real)
+	at, err := os.Readlink(byDescriptor(f))
+	if err == nil && at != real {
+		err = fmt.Errorf("%s was exchanged while it was looked at", path)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// byDescriptor is a path that leads to an open file, whatever becomes of its own.
+func byDescriptor(f *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(f.Fd())) }
+
+// maxLinks is how many links the kernel follows.
+const maxLinks = 40
+
+// rootsLinks reports an error if a link that an absolute path leads through belongs to others than root.
+func rootsLinks(path string) error {
+	return onTheWay(path, func(at string, st *unix.Stat_t) error {
+		if st.Mode&unix.S_IFMT == unix.S_IFLNK && st.Uid != 0 {
+			return fmt.Errorf("%s leads through the link %s, which belongs to uid %d", path, at, st.Uid)
+		}
+		return nil
+	})
+}
+
+// onTheWay looks at each directory, link and file that an absolute path leads through, one by one, the last included.
+func onTheWay(path string, look func(at string, st *unix.Stat_t) error) error {
+	at, rest, links := "/", path, 0
+	for {
+		var st unix.Stat_t
+		if err := unix.Lstat(at, &st); err != nil {
+			return &fs.PathError{Op: "lstat", Path: at, Err: err}
+		}
+		if err := look(at, &st); err != nil {
+			return err
+		}
+		if st.Mode&unix.S_IFMT == unix.S_IFLNK {
+			if links++; links > maxLinks {
+				return &fs.PathError{Op: "follow", Path: path, Err: unix.ELOOP}
+			}
+			target, err := os.Readlink(at)
+			if err != nil {
+				return err
+			}
+			rest = target + "/" + rest
+			at = filepath.Dir(at)
+			if filepath.IsAbs(target) {
+				at = "/"
+			}
+		}
+		part := ""
+		for part == "" || part == "." {
+			if rest == "" {
+				return nil
+			}
+			part, rest, _ = strings.Cut(rest, "/")
+		}
+		at = filepath.Join(at, part) // whose parent holds no link: it was followed before
+	}
+}
+
+// errLeaves is a place that the project names and that is not in it.
+var errLeaves = errors.New("out of the project")
+
+// within reports an error unless a path is a directory or lies below it.
+func within(path, dir string) error {
+	if path != dir && !strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/") {
+		return errLeaves
+	}
+	return nil
+}
