@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -35,9 +36,9 @@ func dyingProcess(op string) error {
 	step := must(strconv.Atoi(os.Getenv("GATEHOUSE_TEST_STEP")))
 	now := must(time.Parse(time.RFC3339, os.Getenv("GATEHOUSE_TEST_NOW")))
 	w := &world{dir: os.Getenv("GATEHOUSE_TEST_DIR"), now: now}
-	n := 0
+	var n atomic.Int64 // objects are fetched side by side
 	disk := durable.Disk{Around: func(_ durable.Step, change func() error) error {
-		if n++; n != step {
+		if n.Add(1) != int64(step) {
 			return change()
 		}
 		if os.Getenv("GATEHOUSE_TEST_WHEN") == "after" {
@@ -136,7 +137,7 @@ func (h *hub) killed(op string, step int, when string) bool {
 // it is killed before a step and not after the one before it makes a difference only to what goes over the network.
 func everyStep(t *testing.T, w *world, h *hub, op string, moments []string, check func(t *testing.T, w *world, h *hub)) {
 	for _, when := range moments {
-		for step := 1; ; step++ {
+		for step := 1; ; step += stride {
 			fresh := &world{t: t, dir: w.dir + ".copy", now: w.now}
 			if out, err := exec.Command("cp", "-a", w.dir, fresh.dir).CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)

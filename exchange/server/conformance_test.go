@@ -119,13 +119,19 @@ func badKeys(t *testing.T, as func(*testing.T, string) exchange.Exchange) {
 
 func collect(t testing.TB, x exchange.Exchange, under exchange.Key) map[string]string {
 	t.Helper()
-	got := make(map[string]string)
-	for e, err := range x.List(t.Context(), under) {
-		if err != nil || e.Err != nil {
-			t.Fatalf("list %v: %v, %v", under, err, e.Err)
+	var got map[string]string
+	eventually(t, "list "+under.String(), func() error { // a node that has just lost a leader says so, and is asked again
+		got = make(map[string]string)
+		for e, err := range x.List(t.Context(), under) {
+			if err := errors.Join(err, e.Err); err != nil && !errors.Is(err, exchange.ErrUnavailable) {
+				t.Fatalf("list %v: %v", under, err)
+			} else if err != nil {
+				return err
+			}
+			got[e.Key.String()] = string(e.Value)
 		}
-		got[e.Key.String()] = string(e.Value)
-	}
+		return nil
+	})
 	return got
 }
 
