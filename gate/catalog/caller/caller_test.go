@@ -147,12 +147,12 @@ func TestAServiceThatEnds(t *testing.T) {
 func TestAServiceThatWasReplacedMakesRoom(t *testing.T) {
 	s := newSite(t)
 	listener := s.listen()
-	var replaced atomic.Bool
-	service := &Service{Index: s.options.Index, State: filepath.Join(s.dir, "state"), Log: discard(), Old: replaced.Load}
+	var asked atomic.Int32 // once after each call: the program is replaced during the second
+	old := func() bool { return asked.Add(1) == 2 }
+	service := &Service{Index: s.options.Index, State: filepath.Join(s.dir, "state"), Log: discard(), Old: old}
 	ended := make(chan error, 1)
 	go func() { ended <- service.Serve(context.Background(), listener) }()
 	s.want(s.call(0, "", "say", `{}`), catalog.NoJob, "")
-	replaced.Store(true)
 	s.want(s.call(0, "", "say", `{}`), catalog.NoJob, "")
 	select {
 	case err := <-ended:
