@@ -125,7 +125,7 @@ func (r *Report) advise(processes []Process) {
 
 // settledOnDisk reports whether the files on disk are those that were accepted, as far as anybody can tell.
 func (r *Report) settledOnDisk() bool {
-	for _, unsettled := range []Result{Drifted, Diverged, Behind, Rejected, Unpublished, PublisherDisagrees, Mismatch, Replayed} {
+	for _, unsettled := range []Result{Drifted, Diverged, Behind, Rejected, Unpublished, InFlux, PublisherDisagrees, Mismatch, Replayed} {
 		if r.Has(unsettled) {
 			return false
 		}
