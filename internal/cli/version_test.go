@@ -15,7 +15,7 @@ func TestVersionIsAFlagOfTheProgramAndOfNoCommand(t *testing.T) {
 		code int
 		out  string
 	}{
-		"--version":    {Yes, `^prog \S+ \(go\S+.*\)\n$`},
+		"--version":    {Yes, `^prog version \S+ \(go\S+.*\)\n$`},
 		"do --version": {Unknown, `^$`},
 		"--help":       {Yes, `--version +print the version and the commit that was built\n`},
 	} {
