@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -119,7 +121,7 @@ func (w *world) catalogue(steps int) string {
 		{"say", word, `"` + w.echo + `", "{word}"`, ``},
 		{"see", path, `"/usr/bin/echo", "{path}"`, ``},
 		{"forbidden", none, `"/usr/bin/echo"`, ``},
-		{"fail", none, `"/usr/bin/ls", "/nonexistent"`, ``},
+		{"fail", none, `"/usr/bin/ls", "/dev/null/none"`, ``},
 		{"late", none, `"/usr/bin/sleep", "1000"`, `, "timeout_seconds": 1`},
 		{"while", none, `"/usr/bin/sleep", "2.5"`, ``}, // a little longer than two reports of progress
 		{"flood", none, `"` + w.program + `", "tool", "flood"`, ``},

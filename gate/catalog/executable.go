@@ -35,7 +35,7 @@ func identify(f *os.File) (identity, uint32, error) {
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
 		return identity{}, 0, &fs.PathError{Op: "stat", Path: f.Name(), Err: err}
 	}
-	return identity{Dev: uint64(st.Dev), Ino: st.Ino, Size: st.Size, Mtime: st.Mtim.Nano(), Ctime: st.Ctim.Nano()}, st.Mode, nil
+	return identity{Dev: uint64(st.Dev), Ino: st.Ino, Size: st.Size, Mtime: st.Mtim.Nano(), Ctime: st.Ctim.Nano()}, uint32(st.Mode), nil
 }
 
 // measure hashes the program at path.
@@ -106,7 +106,7 @@ func (t *Tool) verify(boundary bool) (measured, error) {
 
 // still reports an error unless path means the file that was measured.
 func (id identity) still(path string) error {
-	f, err := os.OpenFile(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	f, err := openAt(path)
 	if err != nil {
 		return err
 	}

@@ -31,6 +31,10 @@ func (h *Host) Call(ctx context.Context, r Request) (result Result) {
 		}
 		result.Took = time.Since(begun).Milliseconds()
 	}()
+	if err := able(); err != nil {
+		result.fail(err)
+		return result
+	}
 	j, err := openJob(ctx, h.Disk, h.Jobs, r.Job, h.MaxJobs)
 	if err != nil {
 		result.fail(gaveUp(ctx, err))

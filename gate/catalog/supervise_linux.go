@@ -151,7 +151,7 @@ func launch(reexec []string, order []byte) (pid int, failure *report) {
 	pid, err = syscall.ForkExec(self, argv, &syscall.ProcAttr{
 		Dir: "/", Env: []string{},
 		Files: []uintptr{null.Fd(), 1, 2, readers[0].Fd(), writers[1].Fd()},
-		Sys:   &syscall.SysProcAttr{Setpgid: true, Pdeathsig: 0},
+		Sys:   &syscall.SysProcAttr{Setpgid: true},
 	})
 	if err != nil {
 		return fault(err)
