@@ -75,8 +75,9 @@ type options struct {
 func newRoot(streams cli.Streams, index string) *cobra.Command {
 	var opts options
 	cmd := &cobra.Command{
-		Use:   "gate-mcp",
-		Short: "Serve the frozen catalogue of tools to clients of the Model Context Protocol",
+		Use:         "gate-mcp",
+		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: "gate mcp"}, // as a person types it
+		Short:       "Serve the frozen catalogue of tools to clients of the Model Context Protocol",
 		Long: `gate mcp serves the tools of the catalogue in force (gate catalog list) to an MCP client: over standard input and output,
 where the client starts it, or with --listen over streamable HTTP on a loopback address. Calls are judged, counted, logged
 and run as those of gate call are.
@@ -111,7 +112,7 @@ func run(ctx context.Context, streams cli.Streams, index string, opts options) e
 		return err
 	}
 	if info, err := os.Stat(cwd); err != nil {
-		return err
+		return fmt.Errorf("--cwd: %w", err)
 	} else if !info.IsDir() {
 		return fmt.Errorf("--cwd %s is no directory", cwd)
 	}

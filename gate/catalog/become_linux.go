@@ -33,7 +33,7 @@ func become() (Code, error) {
 		return Fault, fmt.Errorf("read the order: %w", err)
 	}
 	if err := o.enter(); err != nil {
-		return NoDirectory, err
+		return NoDirectory, wayIn(err, o.Strict)
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return NotConfined, fmt.Errorf("give up new privileges: %w", err)
@@ -45,7 +45,7 @@ func become() (Code, error) {
 		err = apart()
 	}
 	if err != nil {
-		return NotConfined, err
+		return NotConfined, wayIn(err, o.Strict)
 	}
 	if err := o.Program.still(o.Argv[0]); err != nil {
 		return ExecutableChanged, err

@@ -19,12 +19,6 @@ func dying() *syscall.SysProcAttr     { return &syscall.SysProcAttr{Setpgid: tru
 func openAt(string) (*os.File, error) { return nil, errNoKernel }
 func (c *Confine) supported() error   { return errNoKernel }
 
-// The words for Stage.
-const (
-	StageSupervise = "supervise"
-	StageBecome    = "become"
-)
-
 // Stage refuses: no call starts one.
 func Stage(string, []string) {
 	fmt.Fprintln(os.Stderr, errNoKernel)

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// LockSchema is the schema of tools.lock.
-const LockSchema = "gatehouse/tools-lock/v1"
+// lockSchema is the schema of tools.lock.
+const lockSchema = "gatehouse/tools-lock/v1"
 
 // A Lock is what tools.lock says: which bytes of tools.json were looked at, and which programs its tools mean.
 type Lock struct {
@@ -32,7 +32,7 @@ func (f *frozen) has(digest string) bool { return slices.Contains(f.SHA256, dige
 // the same path, for hosts that have other builds of them; nil forgets them. The error lists every tool that cannot be
 // frozen.
 func (c *Catalogue) Freeze(keep *Lock) (*Lock, error) {
-	l := &Lock{Schema: LockSchema, Catalogue: c.Digest, Tools: make(map[string]frozen)}
+	l := &Lock{Schema: lockSchema, Catalogue: c.Digest, Tools: make(map[string]frozen)}
 	seen := make(map[string]measured)
 	var errs []error
 	code := OK
@@ -134,8 +134,8 @@ func ParseLock(name string, data []byte) (*Lock, error) {
 		first := p.problems[0]
 		return bad("line %d: %s%s", first.Line, first.Key, first.Text)
 	}
-	if l.Schema != LockSchema {
-		return bad("schema: %q is not %s", l.Schema, LockSchema)
+	if l.Schema != lockSchema {
+		return bad("schema: %q is not %s", l.Schema, lockSchema)
 	}
 	return l, nil
 }

@@ -52,7 +52,13 @@ type ran struct {
 	flood          bool // ended for that
 }
 
-// A Launcher starts a process that runs Stage with StageSupervise and the files, in this order: what it is told comes in
+// The words for Stage.
+const (
+	stageSupervise = "supervise"
+	stageBecome    = "become"
+)
+
+// A Launcher starts a process that runs Stage with the word supervise and the files, in this order: what it is told comes in
 // the first, its report goes into the second, and what the tool prints into the others. wait returns when that process
 // is gone, and is called once its report is there or its end of the second file is closed.
 type Launcher func(ctx context.Context, files [4]*os.File) (wait func() error, err error)
@@ -69,7 +75,7 @@ func (h *Host) launchHere(_ context.Context, files [4]*os.File) (wait func() err
 // Supervisor is the command that a Launcher starts. reexec is as Host.Reexec.
 func Supervisor(reexec []string, files [4]*os.File) *exec.Cmd {
 	cmd := exec.Command(self)
-	cmd.Args = append(append([]string{}, reexec...), StageSupervise)
+	cmd.Args = append(append([]string{}, reexec...), stageSupervise)
 	cmd.Env, cmd.Dir = []string{}, "/"
 	cmd.Stdout, cmd.Stderr = files[2], files[3]
 	cmd.ExtraFiles = []*os.File{files[0], files[1]}

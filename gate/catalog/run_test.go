@@ -202,7 +202,7 @@ func TestWhatAToolFindsAround(t *testing.T) {
 	}
 	r := w.call("job", "env")
 	w.want(r, OK)
-	want := []string{"HOME=" + w.home, "PATH=" + SystemPath, "LANG=C.UTF-8", "MODE=a b", "cwd " + w.project, "stdin 0 <nil>"}
+	want := []string{"HOME=" + w.home, "PATH=" + systemPath, "LANG=C.UTF-8", "MODE=a b", "cwd " + w.project, "stdin 0 <nil>"}
 	if diff := cmp.Diff(want, strings.Split(strings.TrimSpace(r.Stdout), "\n")); diff != "" {
 		t.Error(diff)
 	}
@@ -268,7 +268,7 @@ func TestLandlockHoldsATool(t *testing.T) {
 // A stage does nothing for whoever starts it by hand.
 func TestAStageIsNoWayAround(t *testing.T) {
 	w := newWorld(t, 10, entry("print", "", `"print"`, ""))
-	for _, word := range []string{StageSupervise, StageBecome} {
+	for _, word := range []string{stageSupervise, stageBecome} {
 		cmd := exec.Command("/bin/sh", "-c", `"$0" stage "$1" 3<"$2"; exit $?`, w.binary, word, w.path("policy/gate.yaml"))
 		out, err := cmd.CombinedOutput()
 		if err == nil || !strings.Contains(string(out), "run a tool with: gate call") {

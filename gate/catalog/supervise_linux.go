@@ -17,12 +17,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The words for Stage.
-const (
-	StageSupervise = "supervise"
-	StageBecome    = "become"
-)
-
 // Where a stage finds what it is told, and says what came of it.
 const (
 	orderDescriptor  = 3
@@ -38,7 +32,7 @@ func Stage(word string, reexec []string) {
 		syscall.Exit(2)
 	}
 	switch word {
-	case StageSupervise:
+	case stageSupervise:
 		r := supervise(reexec)
 		text, err := json.Marshal(r)
 		if err == nil {
@@ -48,7 +42,7 @@ func Stage(word string, reexec []string) {
 			syscall.Exit(2)
 		}
 		syscall.Exit(0) // and not os.Exit, with which a build for the race detector sleeps a second, in each call
-	case StageBecome:
+	case stageBecome:
 		code, err := become()
 		text, _ := json.Marshal(report{Code: code, Fault: err.Error()})
 		os.NewFile(reportDescriptor, "report").Write(text)
@@ -147,7 +141,7 @@ func launch(reexec []string, order []byte) (pid int, failure *report) {
 		return fault(err)
 	}
 	defer null.Close()
-	argv := append(append([]string{}, reexec...), StageBecome)
+	argv := append(append([]string{}, reexec...), stageBecome)
 	pid, err = syscall.ForkExec(self, argv, &syscall.ProcAttr{
 		Dir: "/", Env: []string{},
 		Files: []uintptr{null.Fd(), 1, 2, readers[0].Fd(), writers[1].Fd()},
