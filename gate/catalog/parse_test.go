@@ -125,6 +125,8 @@ func TestCataloguesThatAreRefused(t *testing.T) {
 		"code in a slot":        {one(`["/usr/bin/printf", "x"`, `["/usr/bin/python3", "-c"`), Shell, "would run the text in slot word"},
 		"code in a slot, perl":  {one(`["/usr/bin/printf", "x"`, `["/usr/bin/perl5.36", "-e"`), Shell, "would run the text in slot word"},
 		"env that steers":       {one(`"cwd"`, `"env": ["LD_PRELOAD"], "cwd"`), BadCatalogue, "give it a value here"},
+		"env with options":      {one(`"cwd"`, `"env": ["TAR_OPTIONS"], "cwd"`), BadCatalogue, "give it a value here"},
+		"env of a family":       {one(`"cwd"`, `"env": ["LUA_INIT_5_4"], "cwd"`), BadCatalogue, "give it a value here"},
 		"env that is no name":   {one(`"cwd"`, `"env": ["A B=c"], "cwd"`), BadCatalogue, "is neither NAME nor NAME=value"},
 		"confine without read":  {one(`"cwd"`, `"confine": {"write": ["/tmp"]}, "cwd"`), BadCatalogue, "confine.read: is missing"},
 		"confine outside":       {one(`"cwd"`, `"confine": {"read": ["../x"]}, "cwd"`), BadCatalogue, "confine.read[0]"},

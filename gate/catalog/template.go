@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"gatehouse/gate/policy"
 )
 
 // argv checks the template of a tool: fixed words, and words that are one slot each.
@@ -110,19 +112,20 @@ func validVariable(name string) bool {
 	return name != ""
 }
 
-// steers reports whether a variable can make a program load or run what its caller names. PATH and HOME are not
-// taken from the caller.
+// steers reports whether a variable can make a program load or run what its caller names: one that a policy holds to be
+// dangerous, or of a family that has such. PATH and HOME are not taken from the caller.
 func steers(name string) bool {
-	for _, prefix := range []string{"LD_", "DYLD_", "GIT_", "BASH_", "PYTHON", "PERL", "RUBY", "NODE_", "NPM_", "npm_", "LUA_", "PHP",
-		"JAVA_", "JDK_", "_JAVA", "MAVEN_", "GRADLE_", "GO", "CGO_", "CARGO", "RUST", "PIP_", "UV_", "MAKE", "GNUMAKE", "SSH_", "GPG", "XDG_",
-		"DOCKER_", "KUBE", "AWS_", "TF_", "LESS", "MAN", "GCONV", "GLIBC", "MALLOC_", "NIX_", "OPENSSL_"} {
-		if strings.HasPrefix(name, prefix) {
+	if name == "PATH" || name == "HOME" {
+		return false
+	}
+	for _, family := range []string{"BASH_", "PERL", "NODE_", "NPM_", "npm_", "TS_NODE_", "LUA_", "PHP", "JAVA_", "JDK_", "_JAVA", "MAVEN_", "GRADLE_",
+		"GO", "CGO_", "CARGO", "RUST", "MIX_", "MAKE", "GNUMAKE", "CMAKE_", "CTEST_", "CCACHE_", "HG", "GPG", "DOCKER_", "KUBE", "AWS_", "TF_", "LESS",
+		"MAN", "GCONV", "GLIBC", "MALLOC_", "NIX_", "OPENSSL_"} {
+		if strings.HasPrefix(name, family) {
 			return true
 		}
 	}
-	return slices.Contains([]string{"ENV", "IFS", "SHELL", "SHELLOPTS", "CDPATH", "PS4", "PROMPT_COMMAND", "PAGER", "EDITOR", "VISUAL",
-		"BROWSER", "CC", "CXX", "CPP", "LOCPATH", "NLSPATH", "TMPDIR", "CLASSPATH", "GEM_HOME", "GEM_PATH", "MFLAGS", "TERMINFO", "HOSTALIASES",
-		"RESOLV_HOST_CONF", "ANT_OPTS", "CFLAGS", "LDFLAGS", "INPUTRC"}, name)
+	return policy.Dangerous(name)
 }
 
 // plainText reports whether a text has no control characters and nothing that changes the direction of what follows.
