@@ -15,7 +15,7 @@
 //   - policy: what the policy in force forbids is refused, and the decision logged (judge.go);
 //   - begin: the step is on the disk before anything runs. A step that began and never ended is a failure;
 //   - run: in a process group of its own, held by Landlock, resource limits and a time limit, with output that is capped;
-//     nothing that it started outlives it (run.go, supervise.go, become.go);
+//     nothing that it started outlives it, or the call has failed (run.go, supervise_linux.go, become_linux.go);
 //   - end: the outcome is on the disk, and the policy's memory has it.
 //
 // Whatever goes wrong has a Code, which is stable and says whether the answer is no (the job is over) or that nobody could

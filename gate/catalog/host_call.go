@@ -216,6 +216,8 @@ func (c *call) outcome(ctx context.Context, r ran, err error) error {
 		c.result.Exit = &r.Exit
 	}
 	switch {
+	case r.Escaped:
+		return failed(ToolFailed, "tool %s left processes behind that could not all be ended", t.Name)
 	case r.Late:
 		return failed(Timeout, "tool %s was ended after its time limit of %v, with everything that it had started", t.Name, t.Timeout)
 	case r.flood:

@@ -41,6 +41,7 @@ type report struct {
 	Late    bool // ended by the time limit
 	Ended   bool // ended because the order's descriptor closed
 	Left    int  // processes that it left behind, ended
+	Escaped bool // not all of them could be ended
 }
 
 // A ran is what a run came to.

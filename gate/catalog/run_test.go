@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -291,5 +292,26 @@ func TestResultsAreJSON(t *testing.T) {
 	text, err := json.Marshal(Result{Schema: ResultSchema, Code: OK})
 	if err != nil || !strings.Contains(string(text), `"counter":""`) {
 		t.Errorf("%s %v", text, err)
+	}
+}
+
+func TestProcessesThatGotAwayFailTheCall(t *testing.T) {
+	c := &call{bound: bound{tool: &Tool{Name: "bomb", OKExit: []int{0}}}, result: &Result{}}
+	for _, r := range []report{{Started: true, Escaped: true}, {Started: true, Escaped: true, Late: true}} {
+		if err := c.outcome(t.Context(), ran{report: r}, nil); CodeOf(err) != ToolFailed || !strings.Contains(err.Error(), "could not all be ended") {
+			t.Errorf("%+v: %v", r, err)
+		}
+	}
+}
+
+func TestChildrenAreFoundWhereTheKernelDoesNotListThem(t *testing.T) {
+	child := exec.Command("/usr/bin/sleep", "1000")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer child.Wait()
+	defer child.Process.Kill()
+	if found := slowChildren(); !slices.Contains(found, strconv.Itoa(child.Process.Pid)) || slices.Contains(found, strconv.Itoa(os.Getppid())) {
+		t.Errorf("%q, and %d is a child", found, child.Process.Pid)
 	}
 }

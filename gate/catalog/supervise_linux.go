@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -93,13 +95,13 @@ func supervise(reexec []string) report {
 	if failure != nil {
 		return *failure
 	}
-	ended, gone := reap(pid)
+	children := reap(pid)
 	limit := time.NewTimer(o.Timeout)
 	defer limit.Stop()
 	r := report{Started: true}
 	var status syscall.WaitStatus
 	select {
-	case status = <-ended:
+	case status = <-children.ended:
 	case <-closed:
 		r.Ended = true
 	case <-limit.C:
@@ -108,13 +110,14 @@ func supervise(reexec []string) report {
 	if r.Ended || r.Late {
 		unix.Kill(-pid, unix.SIGTERM)
 		select {
-		case status = <-ended:
+		case status = <-children.ended:
 		case <-time.After(grace):
 			unix.Kill(-pid, unix.SIGKILL)
-			status = <-ended
+			status = <-children.ended
 		}
 	}
-	r.Left = endAll(gone)
+	left, all := children.endAll()
+	r.Left, r.Escaped = left, !all
 	r.Exit = status.ExitStatus()
 	if status.Signaled() {
 		r.Signal = unix.SignalName(status.Signal())
@@ -169,11 +172,17 @@ func launch(reexec []string, order []byte) (pid int, failure *report) {
 	return 0, r
 }
 
-// reap waits for every child there is and will be. ended has the status of the tool; gone is closed when there are no more.
-func reap(pid int) (ended <-chan syscall.WaitStatus, gone <-chan struct{}) {
-	first, all := make(chan syscall.WaitStatus, 1), make(chan struct{})
+// A reaper waits for every child there is and will be.
+type reaper struct {
+	ended  chan syscall.WaitStatus // of the tool
+	gone   chan struct{}           // closed when there are no more
+	killed atomic.Int64            // others that SIGKILL ended
+}
+
+func reap(pid int) *reaper {
+	r := &reaper{ended: make(chan syscall.WaitStatus, 1), gone: make(chan struct{})}
 	go func() {
-		defer close(all)
+		defer close(r.gone)
 		for {
 			var status syscall.WaitStatus
 			got, err := syscall.Wait4(-1, &status, 0, nil)
@@ -182,72 +191,72 @@ func reap(pid int) (ended <-chan syscall.WaitStatus, gone <-chan struct{}) {
 			case err != nil:
 				return
 			case got == pid:
-				first <- status
+				r.ended <- status
+			case status.Signal() == unix.SIGKILL:
+				r.killed.Add(1)
 			}
 		}
 	}()
-	return first, all
+	return r
 }
 
-// endAll ends what the tool left behind, until nothing is left, and says how many processes that were.
-func endAll(gone <-chan struct{}) int {
-	killed := make(map[int]bool)
-	deadline := time.After(10 * time.Second)
+// endAll ends what the tool left behind, and says how many processes that were, and whether all are gone. Those whose
+// parents are gone are children of this process, so that ending children comes to all of them. It has to be faster than a
+// process that starts the next one and is gone: between the look and the signal there is nothing.
+func (r *reaper) endAll() (left int, all bool) {
+	before := r.killed.Load()
+	deadline := time.Now().Add(10 * time.Second)
 	for {
-		for _, pid := range descendants() {
-			if unix.Kill(pid, unix.SIGKILL) == nil {
-				killed[pid] = true
+		found := killChildren()
+		select {
+		case <-r.gone:
+			return int(r.killed.Load() - before), true
+		default:
+		}
+		switch {
+		case time.Now().After(deadline):
+			return int(r.killed.Load() - before), false
+		case !found:
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+// killChildren reports whether it found any.
+func killChildren() (found bool) {
+	const tasks = "/proc/self/task" // each thread has children of its own
+	end := func(pids []string) {
+		for _, pid := range pids {
+			if n, err := strconv.Atoi(pid); err == nil && unix.Kill(n, unix.SIGKILL) == nil {
+				found = true
 			}
 		}
-		select {
-		case <-gone:
-			return len(killed)
-		case <-deadline:
-			return len(killed)
-		case <-time.After(2 * time.Millisecond):
-		}
 	}
+	threads, _ := os.ReadDir(tasks)
+	for _, t := range threads {
+		text, err := os.ReadFile(filepath.Join(tasks, t.Name(), "children"))
+		if errors.Is(err, fs.ErrNotExist) {
+			end(slowChildren())
+		}
+		end(strings.Fields(string(text)))
+	}
+	return found
 }
 
-// descendants lists the processes below this one, the dead among them left out.
-func descendants() (pids []int) {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil
-	}
-	children := make(map[int][]int)
+// slowChildren is for kernels that do not list children (CONFIG_PROC_CHILDREN).
+func slowChildren() (pids []string) {
+	entries, _ := os.ReadDir("/proc")
+	self := strconv.Itoa(os.Getpid())
 	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
 		stat, err := os.ReadFile(filepath.Join("/proc", e.Name(), "stat"))
 		if err != nil {
 			continue
 		}
 		// The name of the program stands in parentheses and may hold anything; the last one closes it.
-		_, rest, _ := cutLast(string(stat), ") ")
-		fields := strings.Fields(rest)
-		if len(fields) < 2 || fields[0] == "Z" || fields[0] == "X" {
-			continue
+		_, rest, _ := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ")
+		if fields := strings.Fields(rest); len(fields) > 1 && fields[1] == self {
+			pids = append(pids, e.Name())
 		}
-		if parent, err := strconv.Atoi(fields[1]); err == nil {
-			children[parent] = append(children[parent], pid)
-		}
-	}
-	next := []int{os.Getpid()}
-	for len(next) > 0 {
-		found := children[next[0]]
-		pids = append(pids, found...)
-		next = append(next[1:], found...)
 	}
 	return pids
-}
-
-func cutLast(s, sep string) (before, after string, ok bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(sep):], true
 }

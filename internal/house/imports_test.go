@@ -50,7 +50,7 @@ var mayImport = map[string][]string{
 	"gate/harness":               {"gate", "gate/call", "internal/durable"},
 	"gate/wiring":                {"internal/durable"},
 	"gate/wiring/internal/proof": {}, // packaging/clients
-	"gate/catalog":               {"gate", "gate/call", "gate/policy", "internal/durable"},
+	"gate/catalog":               {"gate", "gate/policy", "internal/durable"},
 	"gate/catalog/caller":        {"gate", "gate/catalog", "gate/ledger", "config", "internal/durable"}, // who takes calls: the service, or this process
 	"gate": {
 		"gate/shell", "gate/spec", "gate/flags", "gate/policy", "gate/rules", "gate/memory", "gate/ledger", "gate/secret",
