@@ -70,9 +70,9 @@ func universal(reason string) answer {
 	})
 }
 
-// send writes an answer and returns the exit status. What is held and cannot be written to the standard output in one
-// piece is refused by the status.
-func send(a answer, out, errOut io.Writer, unheard bool) int {
+// send writes an answer, says its reason where the exit status is a refusal, and returns that status. What is held and
+// cannot be written to the standard output in one piece is refused by the status.
+func send(a answer, out io.Writer, say func(), unheard bool) int {
 	exit := a.exit
 	if a.held && unheard {
 		exit = exitRefused
@@ -83,7 +83,7 @@ func send(a answer, out, errOut io.Writer, unheard bool) int {
 		}
 	}
 	if exit != exitDone {
-		_, _ = io.WriteString(errOut, plain(a.reason)+"\n")
+		say()
 	}
 	return exit
 }

@@ -30,6 +30,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -93,7 +94,7 @@ type Options struct {
 func Run(ctx context.Context, client string, in io.Reader, out, errOut io.Writer, o Options) int {
 	c, ok := find(client)
 	if !ok {
-		return send(universal(unknownClient(client)), out, errOut, o.Unheard)
+		return deliver(universal(unknownClient(client)), out, errOut, o.Unheard)
 	}
 	limit := o.Limit
 	if limit <= 0 {
@@ -129,34 +130,41 @@ func Run(ctx context.Context, client string, in io.Reader, out, errOut io.Writer
 func Refuse(client, reason string, out, errOut io.Writer) int {
 	c, ok := find(client)
 	if !ok {
-		return send(universal(unknownClient(client)), out, errOut, false)
+		return deliver(universal(unknownClient(client)), out, errOut, false)
 	}
-	return send(c.broken(faultText(reason)), out, errOut, false)
+	return deliver(c.broken(faultText(reason)), out, errOut, false)
 }
 
 func unknownClient(name string) string {
 	return fmt.Sprintf("refused: the gate does not know the client %q that asks (gate hook knows %s)", shorten(name, 40), strings.Join(names(), ", "))
 }
 
-// deliver sends an answer, and does not wait longer for its reader than a client would for us.
+// patience is how long the reader of an answer may take; what is sent and read takes no time at all.
+const patience = time.Second
+
+// deliver sends an answer. Where nobody takes it in time, it is refused by the status and a word on the error output,
+// which may have a reader: exit 2 without a word is a yes to some clients.
 func deliver(a answer, out, errOut io.Writer, unheard bool) int {
+	say := sync.OnceFunc(func() { _, _ = io.WriteString(errOut, plain(a.reason)+"\n") })
 	sent := make(chan int, 1)
-	go func() { sent <- send(a, out, errOut, unheard) }()
-	wait := func() (int, bool) {
-		select {
-		case exit := <-sent:
-			return exit, true
-		case <-time.After(100 * time.Millisecond):
-			return exitRefused, false
-		}
-	}
-	exit, ok := wait()
-	if ok {
+	go func() { sent <- send(a, out, say, unheard) }()
+	select {
+	case exit := <-sent:
 		return exit
+	case <-time.After(patience):
 	}
-	// The other stream may have a reader, and some clients want a word there beside the status.
-	go func() { sent <- send(by2(a.reason, nil), io.Discard, errOut, true) }()
-	_, _ = wait()
+	if !a.held {
+		return exitDone
+	}
+	said := make(chan struct{})
+	go func() {
+		defer close(said)
+		say()
+	}()
+	select {
+	case <-said:
+	case <-time.After(patience):
+	}
 	return exitRefused
 }
 

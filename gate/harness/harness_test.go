@@ -217,13 +217,21 @@ type stuck struct{}
 
 func (stuck) Write([]byte) (int, error) { select {} }
 
+// slow is an error output whose reader takes its time.
+type slow struct{ said bytes.Buffer }
+
+func (s *slow) Write(p []byte) (int, error) {
+	time.Sleep(150 * time.Millisecond)
+	return s.said.Write(p)
+}
+
 func TestARefusalThatCannotBeWrittenIsExitTwo(t *testing.T) {
 	input := `{"hook_event_name":"PreToolUse","cwd":"/w","tool_name":"Bash","tool_input":{"command":"ls"}}`
 	for name, out := range map[string]io.Writer{"nothing": broken{}, "a part": broken{10}, "nobody reads": stuck{}} {
-		var errOut bytes.Buffer
+		var errOut slow
 		exit := harness.Run(context.Background(), "claude-code", strings.NewReader(input), out, &errOut, harness.Options{Open: stub{}.open})
-		if exit != 2 || !strings.Contains(errOut.String(), "it is so") {
-			t.Errorf("%s: exit %d, %q", name, exit, errOut.String())
+		if exit != 2 || !strings.Contains(errOut.said.String(), "it is so") {
+			t.Errorf("%s: exit %d, %q", name, exit, errOut.said.String())
 		}
 	}
 	exit, _, errOut := answered("claude-code", strings.NewReader(input), harness.Options{Open: stub{}.open, Unheard: true})
