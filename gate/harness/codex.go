@@ -61,18 +61,11 @@ func codexCall(name string, input object) []gate.Request {
 	case "Bash", "shell", "shell_command", "exec_command", "local_shell", "unified_exec":
 		r := command(input)
 		if strings.Contains(r.Line, patchBegin) {
-			return []gate.Request{r, patch("apply_patch", input, r.Line)}
+			return []gate.Request{r, tool("apply_patch", object{"input": r.Line})}
 		}
 		return []gate.Request{r}
-	case "apply_patch":
-		for _, key := range []string{"command", "input", "patch"} {
-			if s, ok := input[key].(string); ok {
-				return []gate.Request{patch(name, input, s)}
-			}
-		}
-		return []gate.Request{objected(tool(name, input), "the call holds no patch", "")}
 	case "write_stdin":
-		return []gate.Request{keystrokes(name, input, text(input, "chars"))}
+		return []gate.Request{keystrokes(name, input, "chars")}
 	default:
 		return []gate.Request{tool(name, input)}
 	}
@@ -96,31 +89,4 @@ func statusOf(v any) *int {
 		}
 	}
 	return nil
-}
-
-// patchBegin is the first line of a patch in Codex's own format.
-const patchBegin = "*** Begin Patch"
-
-// patch is a request for a patch, with all files that it names under paths. Lines of content that look like the name of
-// a file count as one: there can only be more of them than there are.
-func patch(name string, input object, text string) gate.Request {
-	args := make(object, len(input)+1)
-	for key, value := range input {
-		args[key] = value
-	}
-	var paths []any
-	for l := range strings.Lines(text) {
-		l = strings.TrimSpace(l)
-		for _, mark := range []string{"*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"} {
-			if file, ok := strings.CutPrefix(l, mark); ok {
-				paths = append(paths, strings.TrimSpace(file))
-			}
-		}
-	}
-	args["paths"] = paths
-	r := tool(name, args)
-	if len(paths) == 0 {
-		r = objected(r, "the patch names no file", "")
-	}
-	return r
 }

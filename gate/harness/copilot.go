@@ -90,6 +90,9 @@ func copilotUnderstand(m object, e *event) error {
 	if !e.kind.calls() {
 		return nil
 	}
+	if bare, ok := m[args].(string); ok && name == "apply_patch" { // as it stands, not in an object
+		m[args] = object{"input": bare}
+	}
 	input, err := arguments(m, args)
 	if err != nil {
 		return err
@@ -129,7 +132,7 @@ func copilotCall(name string, input object) []gate.Request {
 	case "bash":
 		return []gate.Request{command(input)}
 	case "write_bash":
-		return []gate.Request{keystrokes(name, input, text(input, "input"))}
+		return []gate.Request{keystrokes(name, input, "input")}
 	case "write_powershell":
 		return claudeCall("powershell", input)
 	default:

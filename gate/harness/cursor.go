@@ -61,7 +61,7 @@ func cursorUnderstand(m object, e *event) error {
 		e.output = text(m, "output")
 		return nil
 	case "beforeReadFile":
-		e.requests = []gate.Request{tool("Read", object{"file_path": text(m, "file_path")})}
+		e.requests = []gate.Request{tool("Read", object{"file_path": m["file_path"]})}
 		return nil
 	}
 	if !e.kind.calls() {
@@ -74,11 +74,7 @@ func cursorUnderstand(m object, e *event) error {
 	switch name := text(m, "tool_name"); name {
 	case "":
 	case "Shell":
-		dir := text(input, "cwd")
-		if dir == "" {
-			dir = text(input, "working_directory")
-		}
-		e.requests = []gate.Request{within(command(input), dir)}
+		e.requests = []gate.Request{within(command(input), either(input, "cwd", "working_directory"))}
 	default:
 		e.asks = e.name == "beforeMCPExecution"
 		e.requests = []gate.Request{tool(name, input)}

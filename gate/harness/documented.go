@@ -173,7 +173,7 @@ func snakeCall(m object, e *event, shells ...string) error {
 	name := text(m, "tool_name")
 	for _, shell := range shells {
 		if name == shell {
-			e.requests = []gate.Request{within(command(input), text(input, "workdir"))}
+			e.requests = []gate.Request{within(command(input), input["workdir"])}
 			return nil
 		}
 	}

@@ -1,7 +1,9 @@
 package harness
 
 import (
+	"maps"
 	"path"
+	"strings"
 
 	"gatehouse/gate"
 )
@@ -53,12 +55,42 @@ type event struct {
 // line is a request for a shell line.
 func line(text, cwd string) gate.Request { return gate.Request{Line: text, Cwd: cwd} }
 
-// tool is a request for a call of the client's own tool.
+// tool is a request for a call of the client's own tool, with the files that a patch among its arguments names.
 func tool(name string, args object) gate.Request {
 	if args == nil {
 		args = object{}
 	}
-	return gate.Request{Tool: &gate.Tool{Name: name, Args: args}}
+	r := gate.Request{Tool: &gate.Tool{Name: name, Args: args}}
+	if !strings.Contains(strings.ToLower(name), "patch") {
+		return r
+	}
+	var files []any
+	for _, key := range sortedKeys(args) {
+		files = append(files, patched(text(args, key))...)
+	}
+	if len(files) > 0 {
+		r.Tool.Args = maps.Clone(args)
+		r.Tool.Args["paths"] = files
+	} else if name == "apply_patch" {
+		r = objected(r, "the patch names no file", "")
+	}
+	return r
+}
+
+// patchBegin is the first line of a patch in the format that agents write.
+const patchBegin = "*** Begin Patch"
+
+// patched lists the files that a patch names. Lines of content that look like the name of a file count as one: there can
+// only be more of them than there are.
+func patched(text string) (files []any) {
+	for l := range strings.Lines(text) {
+		for _, mark := range []string{"*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"} {
+			if file, ok := strings.CutPrefix(strings.TrimSpace(l), mark); ok {
+				files = append(files, strings.TrimSpace(file))
+			}
+		}
+	}
+	return files
 }
 
 // objected is a request that is refused whatever the policy says.

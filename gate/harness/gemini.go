@@ -30,11 +30,7 @@ func gemini() client {
 			switch name := text(m, "tool_name"); name {
 			case "":
 			case "run_shell_command":
-				dir := text(input, "dir_path")
-				if dir == "" {
-					dir = text(input, "directory")
-				}
-				e.requests = []gate.Request{within(command(input), dir)}
+				e.requests = []gate.Request{within(command(input), either(input, "dir_path", "directory"))}
 				if e.kind == before {
 					e.input = object{} // what is not in it stays as it was
 				}

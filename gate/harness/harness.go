@@ -199,6 +199,7 @@ func (h *hook) run(ctx context.Context) answer {
 	if e.kind == other {
 		return h.client.write(&e, verdict{})
 	}
+	h.spell(&e)
 	g, err := h.options.Open(ctx)
 	if err != nil {
 		return h.fault(err)
@@ -241,6 +242,19 @@ func (h *hook) complete(e *event) {
 func (h *hook) place(e *event) {
 	for i := range e.requests {
 		e.requests[i].Cwd = place(e.requests[i].Cwd, e.cwd)
+	}
+}
+
+// spell names the files of the requests in a way that all of them are looked at.
+func (h *hook) spell(e *event) {
+	home := ""
+	if h.options.Env != nil {
+		home, _ = h.options.Env("HOME")
+	}
+	for i := range e.requests {
+		if t := e.requests[i].Tool; t != nil {
+			t.Args = spelled(t.Args, e.requests[i].Cwd, home)
+		}
 	}
 }
 

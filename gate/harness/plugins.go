@@ -31,12 +31,10 @@ func opencode() client {
 			switch name := text(in, "tool"); {
 			case name == "" || args == nil && e.kind == after:
 			case name == "bash":
-				e.requests = []gate.Request{within(command(args), text(args, "workdir"))}
+				e.requests = []gate.Request{within(command(args), args["workdir"])}
 				if e.kind == before {
 					e.input = object{}
 				}
-			case name == "apply_patch" || name == "patch":
-				e.requests = []gate.Request{patch(name, args, text(args, "patchText"))}
 			default:
 				e.requests = []gate.Request{tool(name, args)}
 			}
@@ -133,18 +131,18 @@ func openclawCall(in, params object) []gate.Request {
 		if kind := text(in, "toolKind") + text(in, "toolInputKind"); kind != "" && kind != "shell" && kind != "exec" {
 			return []gate.Request{objected(tool(name, params), "this exec runs JavaScript, which the gate cannot judge", "turn code mode off")}
 		}
-		r := within(command(params), text(params, "workdir"))
-		if env := member(params, "env"); len(env) > 0 {
+		r := within(command(params), params["workdir"])
+		if env, ok := params["env"].(object); len(env) > 0 || !ok && params["env"] != nil {
 			r = objected(r, "variables are set beside the command, where they cannot be judged", "write them before the command: NAME=value command")
 		}
-		if text(params, "host") == "node" {
+		switch params["host"] { // of other spellings, " Node" is another machine too
+		case nil, "", "auto", "gateway", "sandbox":
+		default:
 			r = objected(r, "it would run on another machine, whose files the gate does not see", "run it here")
 		}
 		return []gate.Request{r}
 	case "process":
 		return []gate.Request{process(name, params)}
-	case "apply_patch":
-		return []gate.Request{patch(name, params, text(params, "input")+"\n"+text(params, "patch"))}
 	default:
 		return []gate.Request{tool(name, params)}
 	}

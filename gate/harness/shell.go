@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"maps"
 	"strings"
 
 	"gatehouse/gate"
@@ -9,6 +10,9 @@ import (
 // command is the line of a shell tool: a text, a vector, or a list of lines, under the names that clients have for it.
 // What is none of these is refused: nobody knows what would run.
 func command(input object) gate.Request {
+	if input["command"] != nil && input["cmd"] != nil {
+		return objected(tool("shell", input), "the call names two commands", "")
+	}
 	for _, key := range []string{"command", "cmd"} {
 		switch v := input[key].(type) {
 		case nil:
@@ -28,15 +32,34 @@ func command(input object) gate.Request {
 	return objected(tool("shell", input), "the call names no command", "")
 }
 
-// within is a request that runs in a directory of its own.
-func within(r gate.Request, dir string) gate.Request {
-	r.Cwd = dir
-	return r
+// within is a request that runs in a directory of its own, which has to be spelled as it is called: clients differ in
+// whether they take space off it, or read ~ as the home.
+func within(r gate.Request, dir any) gate.Request {
+	s, ok := dir.(string)
+	switch {
+	case dir != nil && !ok, strings.HasPrefix(s, "~"), strings.TrimFunc(s, isSpace) != s:
+		return objected(r, "the directory that it would run in is not a plain path", "write the whole path of the directory, or leave it out")
+	default:
+		r.Cwd = s
+		return r
+	}
+}
+
+// either is the first of two members that holds anything.
+func either(m object, first, second string) any {
+	if v := m[first]; v != nil && v != "" {
+		return v
+	}
+	return m[second]
 }
 
 // keystrokes is what is typed into a program that runs, as a line. Only whole lines can be judged: what is typed piece by
 // piece, or edited with keys, becomes something that no piece shows.
-func keystrokes(name string, input object, typed string) gate.Request {
+func keystrokes(name string, input object, key string) gate.Request {
+	typed, ok := input[key].(string)
+	if !ok && input[key] != nil {
+		return objected(tool(name, input), "what is typed is not a text", "")
+	}
 	typed = strings.ReplaceAll(typed, "{enter}", "\n")
 	typed = strings.ReplaceAll(typed, "\r\n", "\n")
 	typed = strings.ReplaceAll(typed, "\r", "\n")
@@ -71,15 +94,16 @@ func process(name string, params object) gate.Request {
 	switch text(params, "action") {
 	case "list", "poll", "log", "wait", "kill", "clear", "remove", "close":
 		return tool(name, params)
-	case "write", "paste":
-		for _, key := range []string{"data", "text"} {
-			if s, ok := params[key].(string); ok {
-				return keystrokes(name, params, s)
-			}
+	case "write":
+		return keystrokes(name, params, "data")
+	case "paste":
+		return keystrokes(name, params, "text")
+	case "submit": // Hermes types the data first
+		params = maps.Clone(params)
+		if s, ok := params["data"].(string); ok || params["data"] == nil {
+			params["data"] = s + "\n"
 		}
-	case "submit":
-		s, _ := params["data"].(string)
-		return keystrokes(name, params, s+"\n")
+		return keystrokes(name, params, "data")
 	}
 	return objected(tool(name, params), "this way to type into a running program cannot be judged", "write whole lines that end with a newline")
 }

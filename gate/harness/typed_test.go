@@ -41,7 +41,7 @@ func TestKeystrokes(t *testing.T) {
 		"ls{enter}": "ls", "ls\n": "ls", "ls\r": "ls", "ls\nrm x\n": "ls\nrm x", "": "tool", "{enter}": "tool", "\n": "tool", "\x03": "tool",
 		"ls": "no", "{up}{enter}": "no", "rm x\x7f\n": "no", "rm \\\n": "no", "l\ts\n": "no", "{Ctrl+r}x{enter}": "no", "ls\x1b[A\n": "no",
 	} {
-		r := keystrokes("write_bash", object{}, typed)
+		r := keystrokes("write_bash", object{"input": typed}, "input")
 		got := r.Line
 		switch {
 		case len(r.Objections) > 0:
@@ -69,6 +69,7 @@ func TestCommandsInEveryForm(t *testing.T) {
 		"mixed":           {object{"command": []any{"ls", 5.0}}, "no"},
 		"empty vector":    {object{"command": []any{}}, "no"},
 		"number, and cmd": {object{"command": 5.0, "cmd": "ls"}, "no"},
+		"two":             {object{"command": "ls", "cmd": "rm x"}, "no"},
 	} {
 		r := command(c.input)
 		got := r.Line
@@ -85,13 +86,16 @@ func TestCommandsInEveryForm(t *testing.T) {
 }
 
 func TestFilesOfAPatch(t *testing.T) {
-	r := patch("apply_patch", object{"command": "x"}, "*** Begin Patch\n*** Add File: a b\n+x\n  *** Update File: c\n*** Move to: ../d\n*** Delete File:e\n*** End Patch\n")
+	r := tool("apply_patch", object{"command": "*** Begin Patch\n*** Add File: a b\n+x\n  *** Update File: c\n*** Move to: ../d\n*** Delete File:e\n*** End Patch\n"})
 	got := r.Tool.Args["paths"]
 	if want := []any{"a b", "c", "../d", "e"}; !equal(got, want) || len(r.Objections) > 0 {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if r := patch("apply_patch", nil, "*** Begin Patch\n*** End Patch"); len(r.Objections) != 1 {
+	if r := tool("apply_patch", object{"input": "*** Begin Patch\n*** End Patch"}); len(r.Objections) != 1 {
 		t.Error("a patch without files is let pass")
+	}
+	if r := tool("patch", object{"path": "x", "old_string": "a"}); len(r.Objections) != 0 { // Hermes
+		t.Error("a patch of another kind is refused")
 	}
 }
 

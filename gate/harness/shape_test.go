@@ -1,0 +1,50 @@
+package harness_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"gatehouse/gate"
+	"gatehouse/gate/harness"
+)
+
+// TestWhatAClientReadsOtherwiseIsNotJudgedAsItLooks sends inputs that a client would read in another way than they look.
+func TestWhatAClientReadsOtherwiseIsNotJudgedAsItLooks(t *testing.T) {
+	openclaw := func(tool, params string) string {
+		return fmt.Sprintf(`{"hook_event_name":"before_tool_call","cwd":"/w","event":{"toolName":%q,"params":%s},"ctx":{"sessionKey":"s"}}`, tool, params)
+	}
+	for name, c := range map[string]struct{ client, input, want string }{ // want: the line that is judged, "" for a refusal
+		"pasted":                 {"openclaw", openclaw("process", `{"action":"paste","text":"ls\n"}`), "ls"},
+		"pasted beside data":     {"openclaw", openclaw("process", `{"action":"paste","data":"ls\n","text":"rm x\n"}`), "rm x"},
+		"written beside text":    {"openclaw", openclaw("process", `{"action":"write","text":"ls\n","data":"rm x\n"}`), "rm x"},
+		"typed as a list":        {"copilot", `{"sessionId":"s","cwd":"/w","toolName":"write_bash","toolArgs":{"input":["rm x","{enter}"]}}`, ""},
+		"another machine":        {"openclaw", openclaw("exec", `{"command":"ls","host":" Node"}`), ""},
+		"this machine":           {"openclaw", openclaw("exec", `{"command":"ls","host":"gateway"}`), "ls"},
+		"variables in a text":    {"openclaw", openclaw("exec", `{"command":"ls","env":"A=1"}`), ""},
+		"space before a path":    {"openclaw", openclaw("exec", `{"command":"ls","workdir":" /etc"}`), ""},
+		"a home":                 {"gemini", `{"hook_event_name":"BeforeTool","cwd":"/w","tool_name":"run_shell_command","tool_input":{"command":"ls","dir_path":"~/x"}}`, ""},
+		"a directory in a list":  {"opencode", `{"hook_event_name":"tool.execute.before","directory":"/w","hookInput":{"tool":"bash"},"hookOutput":{"args":{"command":"ls","workdir":["/etc"]}}}`, ""},
+		"a second name, one set": {"gemini", `{"hook_event_name":"BeforeTool","cwd":"/w","tool_name":"run_shell_command","tool_input":{"command":"ls","dir_path":"","directory":"/x"}}`, "ls"},
+	} {
+		var asked []gate.Request
+		exit, out, errOut := answered(c.client, strings.NewReader(c.input), harness.Options{Open: stub{gate.Allow, &asked}.open})
+		line := ""
+		if len(asked) == 1 && len(asked[0].Objections) == 0 {
+			line = asked[0].Line
+		}
+		if line != c.want {
+			t.Errorf("%s: %q is judged, want %q (exit %d, %s%s)", name, line, c.want, exit, out, errOut)
+		}
+	}
+}
+
+// TestABarePatchIsRead gives Copilot's form of a patch, which is no object.
+func TestABarePatchIsRead(t *testing.T) {
+	var asked []gate.Request
+	input := `{"hook_event_name":"PreToolUse","cwd":"/w","tool_name":"apply_patch","tool_input":"*** Begin Patch\n*** Add File: a\n+x\n*** End Patch"}`
+	exit, _, errOut := answered("copilot", strings.NewReader(input), harness.Options{Open: stub{gate.Allow, &asked}.open})
+	if exit != 0 || len(asked) != 1 || fmt.Sprint(asked[0].Tool.Args["paths"]) != "[a]" {
+		t.Errorf("exit %d, %s: %+v", exit, errOut, asked)
+	}
+}
