@@ -95,11 +95,15 @@ func (h Host) line(s Scope, client string) string {
 //
 // Everything in it is the system's own: a directory that PATH names first, as ~/.local/bin often is, may be one in which an
 // agent can put a sh or a timeout of its own, and a bash that is called sh takes functions and options from the environment.
-const judged = `set +e; unset -f printf echo; ` + findTimeout + `a=$($t -s KILL 5 "$@"); case $?$a in 0) ;; 0{*}) printf "%s\n" "$a" || exit 2;; ` +
+const judged = `set +e; ` + noFunctions + `; ` + findTimeout + `a=$($t -s KILL 5 "$@"); case $?$a in 0) ;; 0{*}) printf "%s\n" "$a" || exit 2;; ` +
 	`2|2{*}) printf "%s\n" "$a"; exit 2;; *) echo "` + noAnswer + `" >&2; exit 2;; esac`
 
+// noFunctions takes away functions by the names of what a line calls. The commands that sh calls special cannot be ones;
+// [ can, and could not be taken away by its name.
+const noFunctions = `unset -f printf echo test`
+
 // findTimeout sets t. The second place is that of NixOS.
-const findTimeout = `t=/usr/bin/timeout; [ -x $t ] || t=/run/current-system/sw/bin/timeout; `
+const findTimeout = `t=/usr/bin/timeout; test -x $t || t=/run/current-system/sw/bin/timeout; `
 
 const noAnswer = "gatehouse: the gate did not answer (is it installed?), so nothing runs"
 

@@ -8,13 +8,19 @@ import (
 	"strings"
 )
 
-// gemini is the Gemini CLI. It takes comments, counts milliseconds, and stops at settings that it cannot read.
+// gemini is the Gemini CLI. It takes comments, counts milliseconds, and stops at settings that it cannot read. It hands a
+// line to bash, in an environment that .env files of the project and of its own have a part in: before the line, bash runs
+// what BASH_ENV names, and ~/.bashrc where SHLVL says that it is the first shell and its input is a socket, as it is here.
 func gemini() client {
 	return client{
 		name: "gemini", aliases: []string{"gemini-cli"}, programs: []string{"gemini"}, signs: []string{".gemini"},
 		places: func(h Host, s Scope) []place {
+			env := map[string]any{"SHLVL": "2"}
+			for _, name := range shellVariables() {
+				env[name] = ""
+			}
 			handler := func(line string) map[string]any {
-				return map[string]any{"type": "command", "name": "gatehouse", "command": line, "timeout": hookTimeout * 1000}
+				return map[string]any{"type": "command", "name": "gatehouse", "command": line, "timeout": hookTimeout * 1000, "env": env}
 			}
 			heard := handler(h.heard(s, "gemini"))
 			f := handlerFile{lenient: comments, root: []string{"hooks"}, events: []hooked{
@@ -135,12 +141,12 @@ func cline() client {
 		places: func(h Host, s Scope) []place {
 			script := fmt.Appendf(nil, `#!/bin/sh
 # gatehouse: every command is judged before it runs. Only the output counts, so that what is no answer becomes a refusal.
-unset -f printf
+%s
 %s
 out=$($t -s KILL 5 %s)
 case $?$out in 0|0{*}|2{*}) ;; *) out='{"cancel":true,"errorMessage":"%s"}';; esac
 printf '%%s\n' "$out"
-`, strings.TrimSuffix(findTimeout, "; "), h.told(s, "cline"), noAnswer)
+`, noFunctions, strings.TrimSuffix(findTimeout, "; "), h.told(s, "cline"), noAnswer)
 			path := h.home("", ".cline", "hooks/PreToolUse.sh")
 			if s == Project {
 				path = filepath.Join(h.Project, ".cline/hooks/PreToolUse.sh")

@@ -2,10 +2,14 @@ package wiring
 
 import (
 	"bytes"
+	"encoding/json"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // hostileBin is a directory with programs that say nothing and end well, as a gate that has no objection does.
@@ -58,7 +62,7 @@ func TestARefusalComesThroughWhateverTheEnvironmentDoesToTheShell(t *testing.T) 
 		write(t, gate, script, 0o755)
 		for _, set := range []string{
 			"BASH_FUNC_printf%%=() { :; }", "BASH_FUNC_echo%%=() { :; }", "BASH_FUNC_timeout%%=() { :; }", "BASH_FUNC_unset%%=() { :; }",
-			"BASH_FUNC_exit%%=() { :; }", "BASH_ENV=" + filepath.Join(bin, "sh"), "ENV=" + filepath.Join(bin, "sh"), "IFS=2{", "POSIXLY_CORRECT=1",
+			"BASH_FUNC_exit%%=() { :; }", "BASH_FUNC_[%%=() { exit 0; }", "BASH_FUNC_test%%=() { exit 0; }", "BASH_ENV=" + filepath.Join(bin, "sh"), "ENV=" + filepath.Join(bin, "sh"), "IFS=2{", "POSIXLY_CORRECT=1",
 			"SHELLOPTS=noglob:errexit", "PS4=$(exit)", "CDPATH=/", "LC_ALL=xx", "t=/bin/true", "a=", "TMPDIR=/nonexistent",
 		} {
 			for _, shell := range []string{"/bin/sh", "/bin/bash"} {
@@ -103,5 +107,46 @@ func TestTheScriptOfClineFindsItsProgramsItself(t *testing.T) {
 	cmd.Env = []string{"PATH=" + bin + ":/usr/bin:/bin", "BASH_FUNC_printf%%=() { :; }"}
 	if out, err := cmd.Output(); err != nil || !strings.Contains(string(out), `"cancel":true`) {
 		t.Errorf("%v %q", err, out)
+	}
+}
+
+// TestTheHookOfGeminiDoesNotHeedItsEnvironmentFiles starts the hook as the client does: bash reads its line, with a socket
+// as its input, in an environment that a project's .env file has a part in.
+func TestTheHookOfGeminiDoesNotHeedItsEnvironmentFiles(t *testing.T) {
+	h := host(t)
+	write(t, h.Gate, refusing["by its status"], 0o755)
+	install(t, h, "gemini", User)
+	var settings struct {
+		Hooks struct {
+			BeforeTool []struct {
+				Hooks []struct {
+					Command string            `json:"command"`
+					Env     map[string]string `json:"env"`
+				} `json:"hooks"`
+			}
+		} `json:"hooks"`
+	}
+	if err := json.Unmarshal([]byte(read(t, filepath.Join(h.Home, ".gemini/settings.json"))), &settings); err != nil {
+		t.Fatal(err)
+	}
+	hook := settings.Hooks.BeforeTool[0].Hooks[0]
+	write(t, filepath.Join(h.Home, ".bashrc"), "exit 0\n", 0o644)
+	for _, set := range []string{"A=", "BASH_ENV=" + filepath.Join(h.Home, ".bashrc"), "SHELLOPTS=noexec"} {
+		pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		input, other := os.NewFile(uintptr(pair[0]), "input"), os.NewFile(uintptr(pair[1]), "other")
+		cmd := exec.Command("/bin/bash", "-c", hook.Command)
+		cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + h.Home, set}
+		for name, value := range hook.Env {
+			cmd.Env = append(cmd.Env, name+"="+value)
+		}
+		cmd.Stdin = input
+		if yes, out := refused(cmd); !yes {
+			t.Errorf("%s: %v %q", set, cmd.ProcessState, out)
+		}
+		input.Close()
+		other.Close()
 	}
 }

@@ -34,8 +34,10 @@ func claudeHazards(h Host, s *survey) {
 			s.off([]Scope{User, Project, Managed}, "have root take it out", "%s says disableAllHooks", where(path, t, "disableAllHooks"))
 		}
 	}
-	if h.env("CLAUDE_CODE_SIMPLE") != "" {
-		s.off(mine, "unset it", "$CLAUDE_CODE_SIMPLE is set, with which no settings are read")
+	for _, name := range []string{"CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SAFE_MODE"} {
+		if h.env(name) != "" {
+			s.off(mine, "unset it", "$%s is set, with which no settings are read", name)
+		}
 	}
 	if s.asks(User) && !s.asks(Managed) {
 		s.note("a person who starts it with --bare, --safe-mode or --setting-sources without user starts it without the hook; gate hook install --managed, as root, holds against these")
@@ -86,6 +88,7 @@ func codexHazards(h Host, s *survey) {
 	if hooks, _ := dig(managed, "hooks", "PreToolUse").([]any); len(hooks) > 0 && dig(managed, "features", "hooks") != true {
 		s.off([]Scope{Managed}, "gate hook install codex --managed, as root", "%s does not say features.hooks = true, without which --disable hooks switches its hooks off", requirements)
 	}
+	s.envFile(h.home("CODEX_HOME", ".codex", ".env"), shellVariables())
 	s.codexTrust(user, config)
 	if s.asks(User) && !s.asks(Managed) {
 		s.note("a person who starts it with --disable hooks or --ignore-user-config starts it without the hook; gate hook install --managed, as root, holds against these")
@@ -138,6 +141,11 @@ func geminiHazards(h Host, s *survey) {
 			if text == "gatehouse" || isHook(text) {
 				s.off(append(mine, Managed), "take it out", "%s disables the hook %q", where(path, t, "hooksConfig", "disabled"), text)
 			}
+		}
+	}
+	for _, dir := range append(upwards(h.Project), h.Home) {
+		for _, name := range []string{".gemini/.env", ".env"} {
+			s.envFile(filepath.Join(dir, name), []string{"GEMINI_CLI_SYSTEM_SETTINGS_PATH"})
 		}
 	}
 	if moved := h.env("GEMINI_CLI_SYSTEM_SETTINGS_PATH"); moved != "" {

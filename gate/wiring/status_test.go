@@ -75,6 +75,7 @@ func TestStatusFindsWhatSwitchesAHookOff(t *testing.T) {
 		"Claude, disabled by the project but managed":  {client: "claude-code", scope: Managed, change: inHome("project/.claude/settings.json", `{"disableAllHooks":true}`), weight: Off, want: "disableAllHooks", inForce: true},
 		"Claude, only managed hooks":                   {client: "claude-code", change: inRoot("etc/claude-code/managed-settings.json", `{"allowManagedHooksOnly":true}`), weight: Off, want: "allowManagedHooksOnly"},
 		"Claude, simple":                               {client: "claude-code", change: env("CLAUDE_CODE_SIMPLE", "1"), weight: Off, want: "$CLAUDE_CODE_SIMPLE"},
+		"Claude, safe mode":                            {client: "claude-code", change: env("CLAUDE_CODE_SAFE_MODE", "1"), weight: Off, want: "$CLAUDE_CODE_SAFE_MODE"},
 		"Claude, a broken file":                        {client: "claude-code", change: replace(".claude/settings.json", "{", "{,"), weight: Off, want: "line 1"},
 		"Claude, a comment":                            {client: "claude-code", change: replace(".claude/settings.json", "{\n", "{ // x\n"), weight: Off, want: "ignores the whole file"},
 		"Claude, an entry of an unknown type":          {client: "claude-code", change: replace(".claude/settings.json", `"type": "command"`, `"type": "cmd"`), weight: Off, want: `a hook of type "cmd"`},
@@ -103,11 +104,14 @@ func TestStatusFindsWhatSwitchesAHookOff(t *testing.T) {
 		}, weight: Off, want: "does not say features.hooks = true"},
 		"Codex, only managed hooks": {client: "codex", hooks: trusted, change: inRoot("etc/codex/requirements.toml", "allow_managed_hooks_only = true\n"), weight: Off, want: "allow_managed_hooks_only"},
 
-		"Gemini, as installed":          {client: "gemini", weight: Note, inForce: true},
-		"Gemini, off in the project":    {client: "gemini", change: inHome("project/.gemini/settings.json", "{\n // x\n \"hooksConfig\": {\"enabled\": false}}"), weight: Off, want: "settings.json:3 says hooksConfig.enabled = false"},
-		"Gemini, off but pinned":        {client: "gemini", scope: Managed, change: inHome("project/.gemini/settings.json", `{"hooksConfig": {"enabled": false}}`), weight: Note, inForce: true},
-		"Gemini, disabled by name":      {client: "gemini", scope: Managed, change: inHome("project/.gemini/settings.json", `{"hooksConfig": {"disabled": ["gatehouse"]}}`), weight: Off, want: `disables the hook "gatehouse"`},
-		"Gemini, the system file moved": {client: "gemini", scope: Managed, change: env("GEMINI_CLI_SYSTEM_SETTINGS_PATH", "/tmp/x"), weight: Off, want: "moves the administrator's file"},
+		"Codex, a shell that runs something else": {client: "codex", hooks: trusted, change: inHome(".codex/.env", "A=1\n export BASH_ENV = /tmp/x\n"), weight: Weak, want: ".env:2 sets BASH_ENV", inForce: true},
+		"Gemini, as installed":                    {client: "gemini", weight: Note, inForce: true},
+		"Gemini, off in the project":              {client: "gemini", change: inHome("project/.gemini/settings.json", "{\n // x\n \"hooksConfig\": {\"enabled\": false}}"), weight: Off, want: "settings.json:3 says hooksConfig.enabled = false"},
+		"Gemini, off but pinned":                  {client: "gemini", scope: Managed, change: inHome("project/.gemini/settings.json", `{"hooksConfig": {"enabled": false}}`), weight: Note, inForce: true},
+		"Gemini, disabled by name":                {client: "gemini", scope: Managed, change: inHome("project/.gemini/settings.json", `{"hooksConfig": {"disabled": ["gatehouse"]}}`), weight: Off, want: `disables the hook "gatehouse"`},
+		"Gemini, the system file moved":           {client: "gemini", scope: Managed, change: env("GEMINI_CLI_SYSTEM_SETTINGS_PATH", "/tmp/x"), weight: Off, want: "moves the administrator's file"},
+		"Gemini, the system file moved by a file": {client: "gemini", scope: Managed, change: inHome("project/.gemini/.env", "GEMINI_CLI_SYSTEM_SETTINGS_PATH=/tmp/x\n"), weight: Weak, want: ".env:1 sets GEMINI_CLI_SYSTEM_SETTINGS_PATH", inForce: true},
+		"Gemini, the same above the project":      {client: "gemini", scope: Managed, change: inHome(".env", "GEMINI_CLI_SYSTEM_SETTINGS_PATH=/tmp/x\n"), weight: Weak, want: ".env:1 sets", inForce: true},
 		"Gemini, a folder that is not trusted": {client: "gemini", change: func(t *testing.T, h *Host) {
 			write(t, h.Home+"/.gemini/trustedFolders.json", `{"`+h.Project+`":"DO_NOT_TRUST"}`, 0o644)
 		}, weight: Off, want: "does not trust"},
