@@ -11,7 +11,7 @@ import (
 // the input, or the answer counts for nothing.
 func claudeCode() client {
 	return client{
-		Client: Client{Name: "claude-code", Aliases: []string{"claude"}, Measured: true},
+		Client: Client{Name: "claude-code", Aliases: []string{"claude"}},
 		events: join(
 			named(before, "PreToolUse", "PreSkillShellCommand"), named(permission, "PermissionRequest"),
 			named(after, "PostToolUse", "PostToolUseFailure"), named(start, "SessionStart"), named(prompt, "UserPromptSubmit"), named(end, "Stop"),

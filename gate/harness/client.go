@@ -9,9 +9,7 @@ import (
 type Client struct {
 	Name    string
 	Aliases []string
-	// Measured is set if the wire format was seen on the real client; else it is as the vendor documents it.
-	Measured bool
-	Events   []Event
+	Events  []Event
 }
 
 // An Event is one that a hook can be installed for.

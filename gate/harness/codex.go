@@ -11,7 +11,7 @@ import (
 // is shown to no hook.
 func codex() client {
 	return client{
-		Client: Client{Name: "codex", Measured: true},
+		Client: Client{Name: "codex"},
 		events: join(
 			named(before, "PreToolUse"), named(permission, "PermissionRequest"), named(after, "PostToolUse"),
 			named(start, "SessionStart"), named(prompt, "UserPromptSubmit"), named(end, "Stop"),

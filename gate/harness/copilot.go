@@ -11,7 +11,7 @@ import (
 // first do not name their event.
 func copilot() client {
 	return client{
-		Client: Client{Name: "copilot", Aliases: []string{"copilot-cli"}, Measured: true},
+		Client: Client{Name: "copilot", Aliases: []string{"copilot-cli"}},
 		events: join(
 			named(before, "PreToolUse", "preToolUse"), named(after, "PostToolUse", "PostToolUseFailure", "postToolUse"),
 			named(start, "SessionStart", "sessionStart"), named(prompt, "UserPromptSubmit", "userPromptSubmitted"), named(end, "Stop", "agentStop"),

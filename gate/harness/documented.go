@@ -8,7 +8,7 @@ import "gatehouse/gate"
 // cline speaks with Cline, whose command line and extension differ. It looks at the object alone.
 func cline() client {
 	return client{
-		Client: Client{Name: "cline", Measured: true},
+		Client: Client{Name: "cline"},
 		events: join(
 			named(before, "tool_call", "PreToolUse"), named(prompt, "UserPromptSubmit"),
 			named(other, "tool_result", "PostToolUse", "TaskStart", "TaskResume", "TaskCancel", "TaskComplete", "PreCompact", "agent_end"),

@@ -77,22 +77,6 @@ func tool(name string, args object) gate.Request {
 	return r
 }
 
-// patchBegin is the first line of a patch in the format that agents write.
-const patchBegin = "*** Begin Patch"
-
-// patched lists the files that a patch names. Lines of content that look like the name of a file count as one: there can
-// only be more of them than there are.
-func patched(text string) (files []any) {
-	for l := range strings.Lines(text) {
-		for _, mark := range []string{"*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"} {
-			if file, ok := strings.CutPrefix(strings.TrimSpace(l), mark); ok {
-				files = append(files, strings.TrimSpace(file))
-			}
-		}
-	}
-	return files
-}
-
 // objected is a request that is refused whatever the policy says.
 func objected(r gate.Request, text, hint string) gate.Request {
 	r.Objections = append(r.Objections, gate.Reason{Action: gate.Deny, Stage: gate.StageShell, Call: -1, Text: text, Hint: hint})

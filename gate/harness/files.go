@@ -135,3 +135,19 @@ func allTexts(v any) (all []string) {
 	filesIn(v, "paths", 0, func(_ string, _ bool, text string) { all = append(all, text) })
 	return all
 }
+
+// patchBegin is the first line of a patch in the format that agents write.
+const patchBegin = "*** Begin Patch"
+
+// patched lists the files that a patch names. Lines of content that look like the name of a file count as one: there can
+// only be more of them than there are.
+func patched(text string) (files []any) {
+	for l := range strings.Lines(text) {
+		for _, mark := range []string{"*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"} {
+			if file, ok := strings.CutPrefix(strings.TrimSpace(l), mark); ok {
+				files = append(files, strings.TrimSpace(file))
+			}
+		}
+	}
+	return files
+}

@@ -10,7 +10,7 @@ import (
 // where nobody sits at the terminal.
 func gemini() client {
 	return client{
-		Client: Client{Name: "gemini", Aliases: []string{"gemini-cli"}, Measured: true},
+		Client: Client{Name: "gemini", Aliases: []string{"gemini-cli"}},
 		events: join(
 			named(before, "BeforeTool"), named(after, "AfterTool"), named(start, "SessionStart"), named(prompt, "BeforeAgent"), named(end, "AfterAgent"),
 			named(other, "SessionEnd", "Notification", "PreCompress", "BeforeModel", "AfterModel", "BeforeToolSelection"),

@@ -87,8 +87,8 @@ func TestInputsOfRealClients(t *testing.T) {
 	}
 }
 
-// TestARefusalIsNeverSilent asks each client's hook about all of its events that come before a call, with inputs that
-// are cut off at every place.
+// TestARefusalIsNeverSilent asks each client's hook about a call, with inputs that are cut off at every place and clocks
+// that run out in the middle of it.
 func TestARefusalIsNeverSilent(t *testing.T) {
 	files, err := filepath.Glob("testdata/*/deny.txtar")
 	if err != nil || len(files) < 12 {
@@ -103,9 +103,11 @@ func TestARefusalIsNeverSilent(t *testing.T) {
 		_, rest, _ := strings.Cut(string(data), "-- input --\n")
 		input, _, _ := strings.Cut(rest, "\n-- ")
 		for end := range len(input) + 1 {
-			exit, out, errOut := answered(client, strings.NewReader(input[:end]), harness.Options{Open: stub{}.open})
-			if why := silent(client, exit, out, errOut); why != "" {
-				t.Fatalf("%s, %d bytes of input: %s", client, end, why)
+			for _, limit := range []time.Duration{0, 1, 20 * time.Microsecond, 200 * time.Microsecond} {
+				exit, out, errOut := answered(client, strings.NewReader(input[:end]), harness.Options{Open: stub{}.open, Limit: limit})
+				if why := silent(client, exit, out, errOut); why != "" {
+					t.Fatalf("%s, %d bytes of input within %v: %s", client, end, limit, why)
+				}
 			}
 		}
 	}

@@ -8,7 +8,7 @@ import "gatehouse/gate"
 // opencode speaks with our plugin in opencode.
 func opencode() client {
 	return client{
-		Client: Client{Name: "opencode", Measured: true},
+		Client: Client{Name: "opencode"},
 		events: join(
 			named(before, "tool.execute.before"), named(after, "tool.execute.after"), named(start, "session.created"),
 			named(prompt, "chat.message"), named(end, "session.idle"), named(other, "init", "command.execute.before"),
@@ -66,7 +66,7 @@ func opencode() client {
 // openclaw speaks with our plugin in OpenClaw, which hands the object on as the result of its hook.
 func openclaw() client {
 	return client{
-		Client: Client{Name: "openclaw", Measured: true},
+		Client: Client{Name: "openclaw"},
 		events: join(
 			named(before, "before_tool_call"), named(after, "after_tool_call"), named(start, "session_start"), named(prompt, "message_received"),
 			named(other, "session_end", "agent_end", "gateway_start", "gateway_stop"),

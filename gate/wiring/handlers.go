@@ -1,6 +1,7 @@
 package wiring
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 
@@ -65,7 +66,7 @@ func (f handlerFile) put(old []byte) ([]byte, error) {
 			}
 		}
 	}
-	if old != nil && sameBytes(old, t.src) {
+	if old != nil && bytes.Equal(old, t.src) {
 		return old, nil
 	}
 	return t.src, nil
@@ -83,7 +84,7 @@ func (f handlerFile) cut(old []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
-	if sameBytes(was, t.src) {
+	if bytes.Equal(was, t.src) {
 		return old, nil
 	}
 	for _, s := range f.needs { // what nothing else is left to need
@@ -229,8 +230,6 @@ func (t *text) replaceElement(i int, v any, path ...string) error {
 	e := elements(at)[i]
 	return t.splice(e.StartOffset, e.EndOffset, t.pretty(v, t.indentAt(e.StartOffset)))
 }
-
-func sameBytes(a, b []byte) bool { return string(a) == string(b) }
 
 func elements(v *hujson.Value) []hujson.Value {
 	if a, ok := v.Value.(*hujson.Array); ok {

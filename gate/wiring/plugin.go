@@ -2,11 +2,11 @@ package wiring
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 )
 
 // Two clients have no hooks that are programs: a plugin inside the client starts the gate. It ships with the default
@@ -18,10 +18,7 @@ func opencode() client {
 	return client{
 		name: "opencode", programs: []string{"opencode"}, signs: []string{".config/opencode"},
 		places: func(h Host, s Scope) []place {
-			dir := filepath.Join(h.Home, ".config/opencode")
-			if base := h.env("XDG_CONFIG_HOME"); filepath.IsAbs(base) {
-				dir = filepath.Join(base, "opencode")
-			}
+			dir := h.home("XDG_CONFIG_HOME", ".config", "opencode")
 			switch s {
 			case Project:
 				dir = filepath.Join(h.Project, ".opencode")
@@ -239,23 +236,4 @@ func (t *text) dropText(s string, path ...string) error {
 	return nil
 }
 
-func holds(list []any, s string) bool {
-	for _, v := range list {
-		if v == s {
-			return true
-		}
-	}
-	return false
-}
-
-// settingsOf reads what stands beside the opencode plugin.
-func settingsOf(src []byte) (gate string, flags []string) {
-	var s struct {
-		Gate  string   `json:"gate"`
-		Flags []string `json:"flags"`
-	}
-	if json.Unmarshal(src, &s) != nil {
-		return "", nil
-	}
-	return s.Gate, s.Flags
-}
+func holds(list []any, s string) bool { return slices.Contains(list, any(s)) }

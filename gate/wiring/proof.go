@@ -6,10 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os/exec"
-	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -28,135 +25,6 @@ type Step struct {
 // hookLimit is how long a step may take: what the client is told to wait.
 const hookLimit = hookTimeout * time.Second
 
-// Hook returns the argv by which a client starts the gate before a call, as its settings say, from the first of its
-// places that asks: the administrator's, the user's, the project's. A command line is given to a shell, as the client does.
-func (h Host) Hook(name string) (argv []string, path string, err error) {
-	c, err := find(name)
-	if err != nil {
-		return nil, "", err
-	}
-	for _, scope := range []Scope{Managed, User, Project} {
-		places, err := h.places(c, scope)
-		if err != nil {
-			continue
-		}
-		argv, path, err := h.hookOf(c.name, places)
-		if argv != nil || err != nil {
-			return argv, path, err
-		}
-	}
-	return nil, "", fmt.Errorf("nothing in the settings of %s asks the gate: gate hook install %s", c.name, c.name)
-}
-
-// hookOf is Hook for the files of one scope, which all have to be in order.
-func (h Host) hookOf(client string, places []place) (argv []string, path string, err error) {
-	for _, p := range places {
-		data, err := readSome(p.path)
-		if errors.Is(err, fs.ErrNotExist) || err == nil && p.asks != nil && !p.asks(data) {
-			return nil, "", nil
-		}
-		if err != nil {
-			return nil, "", err
-		}
-		if found := h.configured(client, p, data); found != nil && argv == nil {
-			argv, path = found, p.path
-		}
-	}
-	return argv, path, nil
-}
-
-// configured finds the command line of the hook in a file.
-func (h Host) configured(client string, p place, data []byte) []string {
-	switch {
-	case strings.HasSuffix(p.path, ".toml"):
-		have, err := readTOML(data)
-		if err != nil {
-			return nil
-		}
-		return firstHook(have)
-	case client == "cline":
-		return []string{p.path}
-	case client == "hermes":
-		for line := range strings.Lines(string(data)) {
-			if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "command: "); ok && isHook(rest) {
-				var command string
-				if json.Unmarshal([]byte(rest), &command) != nil {
-					command = rest
-				}
-				return shell(command)
-			}
-		}
-		return nil
-	case client == "opencode" && filepath.Base(p.path) != "gatehouse.json":
-		return nil
-	case client == "opencode":
-		gate, flags := settingsOf(data)
-		if gate == "" {
-			return nil
-		}
-		return append([]string{gate, "hook", client}, flags...)
-	case client == "openclaw":
-		t, err := openclawText(data)
-		if err != nil {
-			return nil
-		}
-		gate, flags := settingsOf(mustJSON(t.value("plugins", "entries", "gatehouse", "config")))
-		if gate == "" {
-			return nil
-		}
-		return append([]string{gate, "hook", client}, flags...)
-	}
-	t, err := parseText(data, comments)
-	if err != nil {
-		return nil
-	}
-	return firstHook(t.value())
-}
-
-// firstHook finds a handler of ours in decoded settings, those for what is about to run first.
-func firstHook(v any) []string {
-	switch v := v.(type) {
-	case map[string]any:
-		if isOurs(v) {
-			line, _ := v["command"].(string)
-			if line == "" {
-				line, _ = v["bash"].(string)
-			}
-			if args, ok := v["args"].([]any); ok {
-				return append([]string{line}, texts(args)...)
-			}
-			return shell(line)
-		}
-		keys := make([]string, 0, len(v))
-		for key := range v {
-			keys = append(keys, key)
-		}
-		slices.SortFunc(keys, func(a, b string) int { return rank(a) - rank(b) })
-		for _, key := range keys {
-			if argv := firstHook(v[key]); argv != nil {
-				return argv
-			}
-		}
-	case []any:
-		for _, e := range v {
-			if argv := firstHook(e); argv != nil {
-				return argv
-			}
-		}
-	}
-	return nil
-}
-
-func rank(key string) int {
-	before := []string{"PreToolUse", "BeforeTool", "beforeShellExecution", "pre_run_command", "pre_tool_call"}
-	if slices.Contains(before, key) {
-		return 0
-	}
-	return 1
-}
-
-func shell(line string) []string { return []string{"/bin/sh", "-c", line} }
-
 // Ask puts one shell line to a configured hook as its client would, and says what the client would do. broken sends
 // something that no client sends.
 func (h Host) Ask(ctx context.Context, name string, argv []string, line, dir string, broken bool) (Step, error) {
@@ -164,7 +32,7 @@ func (h Host) Ask(ctx context.Context, name string, argv []string, line, dir str
 	if err != nil {
 		return Step{}, err
 	}
-	input := Input(c.name, line, dir)
+	input := input(c.name, line, dir)
 	if broken {
 		input = []byte(`{"hook_event_name":`)
 	}
@@ -185,7 +53,7 @@ func (h Host) Ask(ctx context.Context, name string, argv []string, line, dir str
 	if err != nil && !errors.As(err, &exit) {
 		return step, fmt.Errorf("run %q: %w", argv, err)
 	}
-	step.Runs, step.Said = Verdict(c.name, cmd.ProcessState.ExitCode(), out.Bytes(), errOut.Bytes())
+	step.Runs, step.Said = verdict(c.name, cmd.ProcessState.ExitCode(), out.Bytes(), errOut.Bytes())
 	if ctx.Err() != nil {
 		step.Runs, step.Text = true, "it took longer than the client waits"
 	}
@@ -193,7 +61,7 @@ func (h Host) Ask(ctx context.Context, name string, argv []string, line, dir str
 }
 
 // Input is what a client sends to its hook before it runs a shell line, as it was recorded or is documented.
-func Input(name, line, dir string) []byte {
+func input(name, line, dir string) []byte {
 	const session, id = "proof-of-the-gate", "proof"
 	call := map[string]any{"command": line, "description": "proof of the gate"}
 	in := map[string]any{"session_id": session, "cwd": dir, "tool_input": call}
@@ -237,7 +105,7 @@ func Input(name, line, dir string) []byte {
 
 // Verdict says whether a client runs the command on an answer of its hook, and the reason that it passes on. Where a
 // client's own rules would ask a person, that counts as running it.
-func Verdict(name string, exit int, out, errOut []byte) (runs bool, reason string) {
+func verdict(name string, exit int, out, errOut []byte) (runs bool, reason string) {
 	var v map[string]any
 	isObject := json.Unmarshal(bytes.TrimSpace(out), &v) == nil && v != nil
 	is := func(want string, path ...string) bool { s, _ := dig(v, path...).(string); return s == want }

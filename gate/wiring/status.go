@@ -154,7 +154,7 @@ func (s *survey) place(scope Scope, p place) {
 			f.Weight, f.Scopes = Off, []Scope{scope}
 		}
 		s.add(f)
-	case sameBytes(same, data):
+	case bytes.Equal(same, data):
 		placed.State = Asks
 	case p.asks == nil || p.asks(data):
 		placed.State = Older
@@ -232,36 +232,6 @@ func (s *survey) gate(scope Scope, places []place) {
 	case !sameFile(program, s.host.Gate):
 		s.weak(installCommand(s.report.Client, scope), "%s names %s, and this gate is %s", path, program, s.host.Gate)
 	}
-}
-
-// gateOf is the program called gate on a command line, or on the one that a script of ours has.
-func gateOf(argv []string, path string) string {
-	if i := gateIn(argv); i >= 0 {
-		return argv[i]
-	}
-	if len(argv) != 1 && argv[0] != "/bin/sh" {
-		return argv[0]
-	}
-	line := argv[len(argv)-1]
-	if len(argv) == 1 { // a script
-		data, err := readSome(path)
-		if err != nil {
-			return ""
-		}
-		line = string(data)
-	}
-	before, _, ok := strings.Cut(line, "gate hook ")
-	quoted := ""
-	if !ok {
-		if before, _, ok = strings.Cut(line, "gate' hook "); !ok {
-			return ""
-		}
-		quoted = "'"
-	}
-	if quoted != "" {
-		return before[strings.LastIndex(before, quoted)+1:] + "gate"
-	}
-	return before[strings.LastIndexAny(before, " \t\n(")+1:] + "gate"
 }
 
 func sameFile(a, b string) bool {

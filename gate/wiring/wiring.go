@@ -150,14 +150,14 @@ func (h Host) present(c client) bool {
 	return false
 }
 
-// ErrNoScope means that a client has no settings of that scope.
-var ErrNoScope = errors.New("has no such settings")
+// errNoScope means that a client has no settings of that scope.
+var errNoScope = errors.New("has no such settings")
 
 // places lists the files of a client in a scope, in the order in which they are written.
 func (h Host) places(c client, s Scope) ([]place, error) {
 	switch {
 	case slices.Contains(c.lacks, s):
-		return nil, fmt.Errorf("%s %w: %s", c.name, ErrNoScope, c.why[s])
+		return nil, fmt.Errorf("%s %w: %s", c.name, errNoScope, c.why[s])
 	case s == Project && h.Project == "":
 		return nil, errors.New("there is no project here: no .git in or above this directory")
 	case s == User && h.Home == "":

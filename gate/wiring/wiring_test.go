@@ -531,7 +531,7 @@ func TestNamesAndScopes(t *testing.T) {
 	if got := Scopes("openclaw"); !slices.Equal(got, []Scope{User}) {
 		t.Errorf("got %v", got)
 	}
-	if _, err := host(t).Install("openclaw", Managed); !errors.Is(err, ErrNoScope) {
+	if _, err := host(t).Install("openclaw", Managed); !errors.Is(err, errNoScope) {
 		t.Errorf("got %v", err)
 	}
 }
