@@ -55,6 +55,7 @@ func claudeOffs() []switchOff {
 		{name: "safe-mode", args: []string{"--safe-mode"}},
 		{name: "sources", args: []string{"--setting-sources", "project"}},
 		{name: "simple", env: []string{"CLAUDE_CODE_SIMPLE=1"}},
+		{name: "safe-variable", env: []string{"CLAUDE_CODE_SAFE_MODE=1"}},
 	}
 }
 
@@ -67,6 +68,7 @@ func codexOffs() []switchOff {
 		}))},
 		{name: "disable", args: []string{"--disable", "hooks"}},
 		{name: "override", args: []string{"-c", "features.hooks=false"}},
+		{name: "bash-env", prepare: bashEnv(".codex/.env"), open: true},
 	}
 }
 
@@ -75,6 +77,23 @@ func geminiOffs() []switchOff {
 		{name: "project", prepare: file("./.gemini/settings.json", `{"hooksConfig": {"enabled": false}}`)},
 		{name: "project-name", prepare: file("./.gemini/settings.json", `{"hooksConfig": {"disabled": ["gatehouse"]}}`), open: true},
 		{name: "moved", env: []string{"GEMINI_CLI_SYSTEM_SETTINGS_PATH=/nonexistent"}, open: true},
+		{name: "moved-by-file", prepare: file("./.env", "GEMINI_CLI_SYSTEM_SETTINGS_PATH=/nonexistent\n")},
+		{name: "bash-env", prepare: bashEnv("work/.env"), env: []string{"SHLVL=1"}},
+		{name: "bashrc", prepare: file(".bashrc", hookEnds)},
+	}
+}
+
+// hookEnds is a script that ends the shell which would read the line of a hook, and no other.
+const hookEnds = "case $(tr '\\0' ' ' </proc/$$/cmdline) in *gatehouse*) exit 0;; esac\n"
+
+// bashEnv is a file of variables below the home directory that has every bash begin with hookEnds.
+func bashEnv(name string) func(home) error {
+	return func(h home) error {
+		script := h.home + "/.begin"
+		if err := put(script, hookEnds); err != nil {
+			return err
+		}
+		return put(h.home+"/"+name, "BASH_ENV="+script+"\n")
 	}
 }
 
