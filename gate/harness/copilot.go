@@ -90,8 +90,8 @@ func copilotUnderstand(m object, e *event) error {
 	if !e.kind.calls() {
 		return nil
 	}
-	if bare, ok := m[args].(string); ok && name == "apply_patch" { // as it stands, not in an object
-		m[args] = object{"input": bare}
+	if bare, ok := m[args].(string); ok && strings.HasPrefix(bare, patchBegin) { // of a tool that it calls Edit
+		name, m[args] = "apply_patch", object{"input": bare}
 	}
 	input, err := arguments(m, args)
 	if err != nil {

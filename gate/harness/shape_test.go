@@ -42,9 +42,9 @@ func TestWhatAClientReadsOtherwiseIsNotJudgedAsItLooks(t *testing.T) {
 // TestABarePatchIsRead gives Copilot's form of a patch, which is no object.
 func TestABarePatchIsRead(t *testing.T) {
 	var asked []gate.Request
-	input := `{"hook_event_name":"PreToolUse","cwd":"/w","tool_name":"apply_patch","tool_input":"*** Begin Patch\n*** Add File: a\n+x\n*** End Patch"}`
+	input := `{"hook_event_name":"PreToolUse","cwd":"/w","tool_name":"Edit","tool_input":"*** Begin Patch\n*** Add File: a\n+x\n*** End Patch"}`
 	exit, _, errOut := answered("copilot", strings.NewReader(input), harness.Options{Open: stub{gate.Allow, &asked}.open})
-	if exit != 0 || len(asked) != 1 || fmt.Sprint(asked[0].Tool.Args["paths"]) != "[a]" {
+	if exit != 0 || len(asked) != 1 || asked[0].Tool.Name != "apply_patch" || fmt.Sprint(asked[0].Tool.Args["paths"]) != "[a]" {
 		t.Errorf("exit %d, %s: %+v", exit, errOut, asked)
 	}
 }
