@@ -71,8 +71,10 @@ func (h Host) program(s Scope) string {
 }
 
 // heard is the command line of a hook that only hears of something, for a shell. If it fails, nothing is refused: 1 is the
-// status that clients show and take no notice of.
-func (h Host) heard(s Scope, client string) string { return h.told(s, client) + " || exit 1" }
+// status that clients show and take no notice of. Gemini waits for the end of a gate that hangs.
+func (h Host) heard(s Scope, client string) string {
+	return "/bin/sh -c " + quote(findTimeout+`$t -s KILL 5 "$@" || exit 1`) + " gatehouse " + h.told(s, client)
+}
 
 // told is the command that tells the gate of an event, for a shell.
 func (h Host) told(s Scope, client string) string {
