@@ -252,7 +252,7 @@ func startsWith(rel string, paths []string) bool {
 // judges by, what it remembers, and where the clients' settings for all users are.
 func (j *judge) own() []string {
 	if j.owned == nil {
-		ours := j.g.owned()
+		ours := append(slices.Clip(j.g.owned()), movedHooks(j.r.Env)...)
 		j.owned = make([]string, 0, len(ours)+2)
 		for _, p := range ours {
 			j.owned = append(j.owned, p)
@@ -308,18 +308,19 @@ func rootState(e config.IndexGate) string { return filepath.Dir(filepath.Dir(e.A
 var (
 	homeHooks = [...]string{
 		".claude/settings.json", ".claude/settings.local.json", ".claude/hooks", ".claude/plugins",
-		".codex/hooks.json", ".codex/config.toml", ".copilot/hooks", ".copilot/settings.json",
-		".gemini/settings.json", ".gemini/extensions", ".cursor/hooks.json",
+		".codex/hooks.json", ".codex/config.toml", ".codex/.env", ".copilot/hooks", ".copilot/settings.json",
+		".gemini/settings.json", ".gemini/extensions", ".gemini/.env", ".gemini/trustedFolders.json", ".cursor/hooks.json",
 		".config/opencode/plugins", ".config/opencode/plugin", ".config/opencode/opencode.json", ".config/opencode/opencode.jsonc",
-		".openclaw/openclaw.json", ".openclaw/extensions", ".openclaw/plugins", ".vibe/hooks.toml", ".vibe/config.toml",
+		".config/opencode/config.json", ".config/opencode/tool", ".config/opencode/tools", ".cline/hooks",
+		".openclaw/openclaw.json", ".openclaw/extensions", ".openclaw/plugins", ".openclaw/.env", ".vibe/hooks.toml", ".vibe/config.toml",
 		".hermes/plugins", ".hermes/shell-hooks-allowlist.json", ".hermes/config.yaml",
 		".codeium/windsurf/hooks.json", ".codeium/hooks.json", "Documents/Cline/Hooks", ".kiro/hooks", ".kiro/agents",
 		".kimi-code/config.toml",
 	}
 	projectHooks = [...]string{
 		".claude/settings.json", ".claude/settings.local.json", ".claude/hooks", ".codex/hooks.json", ".codex/config.toml",
-		".github/hooks", ".github/copilot", ".gemini/settings.json", ".gemini/extensions", ".cursor/hooks.json",
-		".opencode/plugins", ".opencode/plugin", "opencode.json", "opencode.jsonc", ".opencode/opencode.json",
+		".github/hooks", ".github/copilot", ".gemini/settings.json", ".gemini/extensions", ".gemini/.env", ".cursor/hooks.json", ".cline/hooks",
+		".opencode/plugins", ".opencode/plugin", ".opencode/tool", ".opencode/tools", "opencode.json", "opencode.jsonc", ".opencode/opencode.json",
 		".opencode/opencode.jsonc",
 		".openclaw/extensions", ".vibe/hooks.toml", ".windsurf/hooks.json", ".clinerules/hooks", ".kiro/hooks", ".kiro/agents",
 		".devin/hooks.v1.json",
@@ -328,6 +329,29 @@ var (
 		"/etc/claude-code", "/etc/codex", "/etc/github-copilot", "/etc/gemini-cli", "/etc/cursor", "/etc/windsurf", "/etc/opencode",
 	}
 )
+
+// movedHooks lists the places of homeHooks in the directories that a client's variables name in the place of its usual
+// ones: the client that runs the hook has the same environment.
+func movedHooks(env func(name string) (string, bool)) (places []string) {
+	if env == nil {
+		return nil
+	}
+	for _, v := range [...]struct{ name, usual string }{
+		{"CLAUDE_CONFIG_DIR", ".claude/"}, {"CODEX_HOME", ".codex/"}, {"COPILOT_HOME", ".copilot/"}, {"XDG_CONFIG_HOME", ".config/"},
+		{"OPENCLAW_STATE_DIR", ".openclaw/"}, {"VIBE_HOME", ".vibe/"}, {"HERMES_HOME", ".hermes/"},
+	} {
+		dir, _ := env(v.name)
+		for _, hook := range homeHooks {
+			if rest, ok := strings.CutPrefix(hook, v.usual); ok && path.IsAbs(dir) {
+				places = append(places, path.Join(dir, rest))
+			}
+		}
+	}
+	if file, _ := env("OPENCLAW_CONFIG_PATH"); path.IsAbs(file) {
+		places = append(places, path.Clean(file))
+	}
+	return places
+}
 
 // clientHook reports whether a path is such a place in whatever project.
 func clientHook(p string) bool {

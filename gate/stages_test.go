@@ -46,6 +46,16 @@ func TestSelfProtection(t *testing.T) {
 	})
 }
 
+func TestSelfProtectionGoesWhereAClientsVariablesGo(t *testing.T) {
+	h := newHost(t, wide+"paths: {root: [/]}\n").files("README.md")
+	r := h.request("touch ~/claude/settings.json; touch ~/xdg/opencode/plugins/x.js; touch ~/claw.json; touch ~/claude/notes")
+	r.Env = environment("PATH", h.bin+":/usr/bin:/bin", "CLAUDE_CONFIG_DIR", h.home+"/claude", "XDG_CONFIG_HOME", h.home+"/xdg", "OPENCLAW_CONFIG_PATH", h.home+"/claw.json")
+	d := h.open().Check(t.Context(), r)
+	if n := len(d.Reasons); n != 3 || d.Reasons[0].Stage != StageProtect || d.Reasons[2].Stage != StageProtect {
+		t.Errorf("%v", d.Reasons)
+	}
+}
+
 func TestEnvironment(t *testing.T) {
 	h := newHost(t, wide+"paths: {root: [/]}\nenv: {allow: [CI, \"APP_*\", NODE_OPTIONS]}\n").files("README.md", "x.sh")
 	h.rows([]row{
