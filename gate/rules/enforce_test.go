@@ -191,6 +191,10 @@ func TestStartListsTheRules(t *testing.T) {
 	if err != nil || !strings.Contains(text, "- a (warn): never: git_push with force=true; history is shared") {
 		t.Errorf("%q, %v", text, err)
 	}
+	text, err = parse(t, `rules: [{id: a, before: {first: {tool: go, with: {subcommand: test}, succeeded: true}, then: git_push}}]`).Start()
+	if err != nil || !strings.Contains(text, "before: go test that succeeded, then git_push") {
+		t.Errorf("%q, %v", text, err)
+	}
 	text, err = parse(t, "settings: {announce: false}\nrules: [{id: a, never: x}]").Start()
 	if err != nil || text != "" {
 		t.Errorf("%q, %v", text, err)

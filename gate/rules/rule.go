@@ -128,15 +128,15 @@ func (r *rule) says() string {
 	var b strings.Builder
 	b.WriteString(r.Kind.String())
 	for _, p := range []struct {
-		name string
-		p    pattern
-	}{{"", r.first}, {" then ", r.then}, {" since ", r.since}} {
+		joint string
+		p     pattern
+	}{{": ", r.first}, {", then ", r.then}, {", since ", r.since}} {
 		if p.p != nil {
-			fmt.Fprintf(&b, ": %s%s", p.name, p.p)
+			fmt.Fprintf(&b, "%s%s", p.joint, p.p)
 		}
 	}
 	if r.Kind == AtMost {
-		fmt.Fprintf(&b, ", %d times", r.times)
+		b.WriteString(", " + times(r.times))
 	}
 	return b.String()
 }
@@ -156,6 +156,10 @@ func (t target) String() string {
 	for _, c := range t.with {
 		if c.name != "" {
 			text += fmt.Sprintf(" with %s=$%s", c.arg, c.name)
+			continue
+		}
+		if sub, ok := c.value.(string); ok && c.arg == "subcommand" && len(t.tools) == 1 {
+			text += " " + sub // go test
 			continue
 		}
 		text += fmt.Sprintf(" with %s=%v", c.arg, c.value)
