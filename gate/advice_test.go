@@ -26,6 +26,7 @@ paths: {root: [/]}
 		{"python3 -m json.tool tool.sh", "allow"},
 		{"./gen.sh", "deny binary there is no program ./gen.sh"},
 		{"./tool.sh", "deny binary ./tool.sh is not executable"},
+		{"git -c core.hooksPath=/dev/null status", "deny binary switches them off, which is for a person"},
 		{"sed -n 1p cmd/apps/main.go", "deny paths did you mean cmd/app/main.go?"},
 		{"find . -name '*.go' -print0 | xargs -0 sed -n 1p", "allow"},
 	})

@@ -240,7 +240,7 @@ func digest(file string) (string, error) {
 
 // noProgram says that the program of the call i is not there, and what was likely meant.
 func (j *judge) noProgram(i int, name string) Reason {
-	r := Reason{Stage: StageBinary, Call: i, Text: name + " is not on this machine", Hint: "a person would have to install it"}
+	r := Reason{Stage: StageBinary, Call: i, Text: name + " is not on PATH", Hint: "a person would have to install it, or add its directory to PATH"}
 	if !strings.Contains(name, "/") {
 		if other := j.otherProgram(name); other != "" {
 			r.Hint = "did you mean " + other + "?"
@@ -251,9 +251,13 @@ func (j *judge) noProgram(i int, name string) Reason {
 	if dir := &j.commands[i].Dir; file[0] != '/' && dir.Exact() {
 		file = path.Join(dir.Path, file)
 	}
-	if s := j.view.at(path.Clean(file)); s.exists && !s.dir {
+	s := j.view.at(path.Clean(file))
+	switch {
+	case path.Clean(file) == "/dev/null": // as core.hooksPath
+		r.Text, r.Hint = name+" is no program", "where it stands for hooks it switches them off, which is for a person to do"
+	case s.exists && !s.dir:
 		r.Text, r.Hint = name+" is not executable", "chmod +x makes it so"
-	} else {
+	default:
 		r.Text, r.Hint = "there is no program "+name, "look with ls what is there"
 	}
 	return r
