@@ -59,11 +59,8 @@ func provenance(p gate.Provenance) string {
 		if p.Change != "" {
 			text += " (" + p.Change + ")"
 		}
-		if p.Fingerprint != "" {
-			text += ", drift d-" + p.Fingerprint[:min(12, len(p.Fingerprint))]
-		}
 		if p.Decide == config.DecideAccepted {
-			text += ", and do not count until they are accepted"
+			text += " and do not count until they are accepted"
 		}
 	}
 	return text

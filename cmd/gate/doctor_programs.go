@@ -36,7 +36,7 @@ func (g *globals) programFindings(p *policy.Policy) []finding {
 	var findings []finding
 	if len(absent) > 0 {
 		findings = append(findings, finding{What: "programs", State: none,
-			Text: "allowed, and not on this machine: " + strings.Join(absent, ", "), Way: "nothing is wrong with that; lines that use them are refused"})
+			Text: "allowed, and not on PATH: " + strings.Join(absent, ", "), Way: "nothing is wrong with that; lines that use them are refused"})
 	} else {
 		findings = append(findings, finding{What: "programs", State: ok, Text: "all that the policy allows are on this machine"})
 	}

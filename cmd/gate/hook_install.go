@@ -342,7 +342,7 @@ func (g *globals) printHookChanges(changes []hookChange, o hookOptions, install 
 	for _, c := range changes {
 		width = max(width, len(c.Client))
 	}
-	proven := ""
+	var installed []string
 	out := g.streams.Out
 	if o.dryRun {
 		out = g.streams.Err // the diff is the result
@@ -364,12 +364,14 @@ func (g *globals) printHookChanges(changes []hookChange, o hookOptions, install 
 		if c.Note != "" {
 			fmt.Fprintf(out, "%-*s  → %s\n", width, "", cli.Line(c.Note))
 		}
-		proven = c.Client
-	}
-	if install && !o.dryRun && proven != "" {
-		if o.all {
-			proven = "--all"
+		if !slices.Contains(installed, c.Client) {
+			installed = append(installed, c.Client)
 		}
-		fmt.Fprintf(out, "\nSessions that run already may not know of it: start them anew. Prove it with: gate hook test %s\n", proven)
+	}
+	if install && !o.dryRun && len(installed) > 0 {
+		if o.all {
+			installed = []string{"--all"}
+		}
+		fmt.Fprintf(out, "\nSessions that run already may not know of it: start them anew. Prove it with: gate hook test %s\n", strings.Join(installed, " "))
 	}
 }

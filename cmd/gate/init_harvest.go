@@ -71,6 +71,9 @@ func (g *globals) harvest(ctx context.Context, p *policy.Policy, dir string) *ha
 	programs, words := harvestWords(p)
 	var mu sync.Mutex
 	progress := newProgress(g.streams, "flags", len(programs))
+	if progress.out == nil {
+		fmt.Fprintf(g.streams.Err, "asking %s for their flags; that can take a minute\n", count(len(programs), "program"))
+	}
 	defer progress.done()
 	quiet := *g // the entries that cannot be kept are said once, below
 	quiet.streams.Err = io.Discard

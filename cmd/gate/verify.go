@@ -202,7 +202,7 @@ func acceptedFinding(ctx context.Context, e config.IndexGate) finding {
 		return f
 	}
 	f.State = wrong
-	f.Text = fmt.Sprintf("gate %s: %d live entries are not as accepted", e.Gate, len(changes)+len(live.Refused))
+	f.Text = fmt.Sprintf("gate %s: the live files differ from what was accepted in %s", e.Gate, count(len(changes)+len(live.Refused), "place"))
 	const most = 10
 	for _, c := range changes {
 		f.More = append(f.More, fmt.Sprintf("%s %s", c.Kind, cli.Printable(c.Path)))
