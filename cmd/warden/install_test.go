@@ -305,8 +305,9 @@ func installByPackage(t *testing.T, bin string) {
 	h.Run(t, "systemctl", "start", "--no-block", "gatehouse-reconcile-changed.service")
 	said := h.Run(t, "dpkg", "-r", "gatehouse")
 	h.says(said, "systemctl disable gatehouse-reconcile.timer", "What stays:", "/etc/gatehouse/credentials",
-		"What stays even when the package is purged:\n  /srv/gate ", "To go back: install the package again")
-	if strings.Contains(said, "units may be left") || strings.Contains(said, "/usr/bin/warden ") {
+		"What stays even when the package is purged:\n  /srv/gate ", "run no command without it", "To go back: install the package again")
+	if _, purged, _ := strings.Cut(said, "even when the package is purged"); strings.Contains(said, "units may be left") ||
+		strings.Contains(said, "/usr/bin/warden ") || strings.Contains(said, "goes on judging") || strings.Contains(purged, "/var/lib/gatehouse-call") {
 		t.Errorf("the removal says\n%s", said)
 	}
 	if left := h.listing("/etc/systemd"); strings.Contains(left, "gatehouse") {

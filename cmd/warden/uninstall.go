@@ -196,10 +196,18 @@ func (in *installation) showWhatStays(packaged bool) {
 	line(in.path, "the configuration")
 	line(credentials, "the secrets")
 	if c.Index != "" {
-		line(c.Index, "root's index: gate goes on judging by what was accepted last")
+		judging := "root's index: gate goes on judging by what was accepted last"
+		if packaged {
+			judging = "root's index of gates" // gate itself goes
+		}
+		line(c.Index, judging)
 		line(c.State, "the state, with the accepted copies")
 	}
+	accounts := slices.DeleteFunc(serviceAccounts(), func(a serviceAccount) bool { _, err := user.Lookup(a.name); return err != nil })
 	if packaged {
+		for _, a := range accounts {
+			line(a.home, a.keeps)
+		}
 		fmt.Fprintln(w, "\nWhat stays even when the package is purged:")
 	}
 	if c.Repository != "" {
@@ -215,10 +223,15 @@ func (in *installation) showWhatStays(packaged bool) {
 			line(self, "this program, and gate, gate-mcp and warden-exchange beside it")
 		}
 	}
-	for _, a := range serviceAccounts() {
-		if _, err := user.Lookup(a.name); err == nil {
-			line("user "+a.name, "and "+a.home+", "+a.keeps)
+	for _, a := range accounts {
+		what := "and " + a.home + ", " + a.keeps
+		if packaged {
+			what = "files may belong to it"
 		}
+		line("user "+a.name, what)
+	}
+	if packaged {
+		fmt.Fprintln(w, "\nClients that were told to ask gate (gate hook install) run no command without it.")
 	}
 	fmt.Fprintln(w, "\nNobody watches the gates of this host any more. To go back: "+back)
 }
