@@ -64,7 +64,11 @@ func (j *judge) flagsByHelp(i int, c *call.Call) {
 	if file == "" || !known {
 		return // the stage before has said so
 	}
-	levels := make([]*flags.Entry, len(c.Form.Path))
+	sub := c.Form.Path[1:]
+	if !c.Meta.SpecMatched {
+		sub = j.subcommands(file, c)
+	}
+	levels := make([]*flags.Entry, len(sub)+1)
 	done, next, behind := -1, false, 0
 	for n := range c.Form.Parts {
 		part := &c.Form.Parts[n]
@@ -95,12 +99,12 @@ func (j *judge) flagsByHelp(i int, c *call.Call) {
 		if part.Role == call.Stranger {
 			level = len(levels) - 1
 		}
-		entry, answer, ok := j.lookUpFlag(i, file, levels, level, min(behind, len(levels)-1), text, part)
+		entry, answer, ok := j.lookUpFlag(i, file, sub, levels, level, min(behind, len(levels)-1), text, part)
 		if !ok {
 			return
 		}
 		if !answer.Known {
-			j.unknownFlag(i, entry, text, answer)
+			j.unknownFlag(i, sub, entry, text, answer)
 			continue
 		}
 		next = answer.Next && part.Role == call.Stranger
@@ -110,17 +114,16 @@ func (j *judge) flagsByHelp(i int, c *call.Call) {
 // lookUpFlag asks the help of the subcommand that an option stands behind, and then of those above it, whose options may
 // stand there too. The spec has the option at level; behind are the subcommands before it, whose own help may list an
 // option that is for all of them. ok is false if nothing is known of the program and that has been said.
-func (j *judge) lookUpFlag(i int, file string, levels []*flags.Entry, level, behind int, text string, part *call.Part) (*flags.Entry, flags.Answer, bool) {
-	c := &j.calls[i]
+func (j *judge) lookUpFlag(i int, file string, sub []string, levels []*flags.Entry, level, behind int, text string, part *call.Part) (*flags.Entry, flags.Answer, bool) {
 	numbers := part.Role == call.Flag && len(text) > 1 && strings.Trim(text[1:], "0123456789") == ""
 	var first *flags.Entry
 	var answer flags.Answer
 	for l := max(level, behind); l >= 0; l-- {
 		if levels[l] == nil {
-			entry, err := flags.Lookup(j.g.stores(), j.g.machineID(), file, c.Form.Path[1:l+1])
+			entry, err := flags.Lookup(j.g.stores(), j.g.machineID(), file, sub[:l])
 			if errors.Is(err, flags.ErrMiss) && l > 1 { // git stash push: what the help does not list is never asked; its options are with those above
-				if above, e := flags.Lookup(j.g.stores(), j.g.machineID(), file, c.Form.Path[1:l]); e == nil && len(above.Subcommands) > 0 &&
-					!slices.Contains(above.Subcommands, c.Form.Path[l]) {
+				if above, e := flags.Lookup(j.g.stores(), j.g.machineID(), file, sub[:l-1]); e == nil && len(above.Subcommands) > 0 &&
+					!slices.Contains(above.Subcommands, sub[l-1]) {
 					entry, err = above, nil
 				}
 			}
@@ -128,7 +131,7 @@ func (j *judge) lookUpFlag(i int, file string, levels []*flags.Entry, level, beh
 				if l > level || l < level && first != nil {
 					continue
 				}
-				j.notHarvested(i, file, l, err)
+				j.notHarvested(i, file, sub[:l], err)
 				return nil, flags.Answer{}, false
 			}
 			levels[l] = entry
@@ -147,9 +150,20 @@ func (j *judge) lookUpFlag(i int, file string, levels []*flags.Entry, level, beh
 	return first, answer, true
 }
 
-func (j *judge) notHarvested(i int, file string, level int, err error) {
-	c := &j.calls[i]
-	name := strings.Join(append([]string{filepath.Base(c.Argv[0])}, c.Form.Path[1:level+1]...), " ")
+// subcommands are the first words of a call without a spec that the program's own help has among its subcommands.
+func (j *judge) subcommands(file string, c *call.Call) []string {
+	n := 1
+	for ; n < len(c.Argv); n++ {
+		e, err := flags.Lookup(j.g.stores(), j.g.machineID(), file, c.Argv[1:n])
+		if err != nil || !slices.Contains(e.Subcommands, c.Argv[n]) {
+			break
+		}
+	}
+	return c.Argv[1:n]
+}
+
+func (j *judge) notHarvested(i int, file string, sub []string, err error) {
+	name := strings.Join(append([]string{filepath.Base(j.calls[i].Argv[0])}, sub...), " ")
 	r := Reason{Stage: StageFlags, Call: i, Text: fmt.Sprintf("the options of %s are not known yet", name),
 		Hint: "a person can read them once with: gate flags " + name}
 	if strings.Contains(j.calls[i].Argv[0], "/") {
@@ -161,8 +175,11 @@ func (j *judge) notHarvested(i int, file string, level int, err error) {
 	j.add(r)
 }
 
-func (j *judge) unknownFlag(i int, e *flags.Entry, text string, a flags.Answer) {
+func (j *judge) unknownFlag(i int, sub []string, e *flags.Entry, text string, a flags.Answer) {
 	name := j.name(i)
+	if !j.calls[i].Meta.SpecMatched && len(sub) > 0 {
+		name += " " + strings.Join(sub, " ")
+	}
 	r := Reason{Stage: StageFlags, Call: i, Rule: word(text), Text: fmt.Sprintf("%s has no option %s", name, word(text))}
 	if known := e.Find(word(text)) != nil; a.Why != "" && (known || !strings.HasPrefix(text, "--") && len(text) > 2) {
 		r.Text = fmt.Sprintf("%s does not take %s: %s", name, text, a.Why)

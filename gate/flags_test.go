@@ -59,7 +59,7 @@ func (h *host) harvested(program string, sub []string, text string) {
 
 func newFlagsHost(t *testing.T, policy string) *host {
 	h := newHost(t, policy).files("tests/test_gate.py", "src/a.py", "a.txt")
-	for _, name := range []string{"pytest", "git", "head", "npm", "mytool"} {
+	for _, name := range []string{"pytest", "git", "head", "npm", "mytool", "newtool"} {
 		program(t, filepath.Join(h.bin, name))
 	}
 	h.harvested("pytest", nil, pytestHelp)
@@ -71,6 +71,8 @@ func newFlagsHost(t *testing.T, policy string) *host {
 	h.harvested("npm", []string{"run"}, "Usage:\n  npm run <command>\n\n  -w, --workspace NAME   in that workspace\n  --if-present           no error\n")
 	h.harvested("head", nil, headHelp)
 	h.harvested("mytool", nil, "Usage: mytool [-o FILE] [--depth N] NAME\n\n  -o FILE      write to FILE\n  --depth N    how deep\n  -v           verbose\n")
+	h.harvested("newtool", nil, "Usage: newtool [command]\n\nAvailable Commands:\n  build       Build it\n  clean       Remove what was built\n\nFlags:\n  -v   verbose\n")
+	h.harvested("newtool", []string{"build"}, "Usage: newtool build [flags]\n\nFlags:\n  --release   optimised\n")
 	return h
 }
 
@@ -82,7 +84,7 @@ func TestPlanOfFourLines(t *testing.T) {
 		{"pytest --only-changed tests/test_gate.py", "deny flags pytest has no option --only-changed"},
 		{"pytest -q tests/test_gate.py", "allow"},
 		{"git status --porcelain", "allow"},
-		{"ruff --fix-all src/", "deny binary ruff is not on this machine"},
+		{"ruff --fix-all src/", "deny binary ruff is not on PATH"},
 		{"curl http://x.example", "deny entry"},
 	} {
 		r := h.request(c.line)
@@ -95,7 +97,7 @@ func TestPlanOfFourLines(t *testing.T) {
 }
 
 func TestFlagsOfTheVeryProgram(t *testing.T) {
-	h := newFlagsHost(t, "version: 1\nallow: [pytest, git, head, npm, mytool, touch]\npaths: {root: [/]}\n")
+	h := newFlagsHost(t, "version: 1\nallow: [pytest, git, head, npm, mytool, newtool, touch]\npaths: {root: [/]}\n")
 	h.rows([]row{
 		{"pytest -xq", "allow"},
 		{"pytest -xQ", "deny flags"},
@@ -117,6 +119,12 @@ func TestFlagsOfTheVeryProgram(t *testing.T) {
 		{"mytool -oout.txt", "allow"},
 		{"mytool --dept 3", "deny flags"},
 		{"mytool -- --dept", "allow"},
+		{"newtool build --release src", "allow"}, // no spec has it: its help says what its subcommands are
+		{"newtool build -v", "allow"},
+		{"newtool build --relase", "deny flags newtool build has no option --relase; did you mean --release?"},
+		{"newtool --release", "deny flags newtool has no option"},
+		{"newtool other --release", "deny flags"},
+		{"newtool clean -v", "deny flags gate flags newtool clean"},
 	})
 }
 

@@ -191,7 +191,7 @@ env: {allow: [PATH]}
 		{"ls", "allow"},
 		{"PATH=" + h.bin + ":/usr/bin ls", "allow"},
 		{"PATH=$X ls", "deny binary depends"},
-		{"nosuch -x", "deny binary not on this machine"},
+		{"nosuch -x", "deny binary not on PATH"},
 		{"./made", "deny binary"},
 		{"make && ./made", "allow"},
 		{"echo -n x", "allow"},
