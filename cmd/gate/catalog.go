@@ -22,7 +22,7 @@ import (
 func newCatalogCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "catalog",
-		Short: "Look at, check and freeze the catalogue of tools that gate call runs",
+		Short: "Check and freeze the catalogue of tools that gate call runs",
 		Long: `The catalogue is tools.json in the policy directory: named tools with a closed schema of their arguments and the argument
 vector that they become. gate call runs them, and so does an MCP server of the same catalogue. docs/catalog.md has the format.
 
@@ -54,7 +54,7 @@ func newCatalogCheckCommand(g *globals) *cobra.Command {
 	var opts catalogOptions
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Say what is wrong with a tools.json, its lock and its programs; change nothing",
+		Short: "Say what is wrong with a tools.json, its lock and its programs",
 		Long: `Read tools.json and tools.lock of the policy directory and list everything that is wrong: keys, schemas and templates with
 their line, shells and programs that run others as argv[0], programs that are not there or not those that were frozen.
 Whether the catalogue is the one in force is for gate catalog list.
@@ -159,7 +159,7 @@ func newCatalogFreezeCommand(g *globals) *cobra.Command {
 	var opts catalogOptions
 	cmd := &cobra.Command{
 		Use:   "freeze",
-		Short: "Write tools.lock: which tools.json was looked at, and which programs its tools mean",
+		Short: "Write tools.lock: which tools.json and programs were looked at",
 		Long: `Take the digest of tools.json and of the program of each tool, and write them into tools.lock beside it. From then on a
 call is refused when either is another: after an edit, or an upgrade of a program, a person looks at it and freezes anew.
 Only a person should run this; with the default policy an agent cannot.
@@ -246,7 +246,7 @@ func newCatalogListCommand(g *globals) *cobra.Command {
 	var opts catalogOptions
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the tools of the catalogue in force, or of another, with their arguments",
+		Short: "List the tools of the catalogue in force, or of another",
 		Long: `List the tools that gate call would run, with what they take. A catalogue that does not count is an error that says why:
 not frozen, not accepted, not committed. With --policy the catalogue of that directory is listed, whether it counts or not.`,
 		Example: `  gate catalog list

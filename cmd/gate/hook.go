@@ -21,7 +21,7 @@ import (
 func newHookCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hook CLIENT [--approve] [--rewrite] [--unattended]",
-		Short: "Answer the hook of an agent client: judge the call that it is about to make",
+		Short: "Answer the hook of an agent client; make clients ask",
 		Long: `hook is what an agent client runs before each call of a tool, after it, and where sessions and turns begin and end. It reads
 the client's JSON from standard input and answers in the client's own form: nothing and exit 0 where there is no
 objection, else the client's refusal or question. It ends within two seconds, and whatever goes wrong is a refusal.

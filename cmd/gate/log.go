@@ -31,7 +31,7 @@ func newLogCommand(g *globals) *cobra.Command {
 	var o logOptions
 	cmd := &cobra.Command{
 		Use:   "log",
-		Short: "What the gate decided: filter it, follow it, or replay it under another policy",
+		Short: "What the gate decided: filter it, follow it, or replay it",
 		Long: `Print the decisions that are in your log, the newest last, with what was reported as run since. All that is asked for
 must fit: --verdict deny --since 2h are the refusals of the last two hours.
 

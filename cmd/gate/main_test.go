@@ -118,5 +118,8 @@ func TestEveryCommandHasHelp(t *testing.T) {
 		if cmd.Short == "" || cmd.Long == "" || cmd.Example == "" {
 			t.Errorf("%s: no summary, description or example", cmd.CommandPath())
 		}
+		if cmd != root && len(cmd.Short) > 66 {
+			t.Errorf("%s: in the list of commands, its summary does not fit into 80 columns", cmd.CommandPath())
+		}
 	}
 }

@@ -19,7 +19,7 @@ const mcpProgram = "gate-mcp"
 func newMCPCommand(*globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "mcp [--listen ADDRESS:PORT] [--token-file FILE] [--job NAME] [--cwd DIRECTORY]",
-		Short: "Serve the frozen catalogue of tools to clients of the Model Context Protocol",
+		Short: "Serve the frozen catalogue of tools over MCP",
 		Long: `gate mcp serves the tools of the catalogue in force (gate catalog list) to an MCP client: over standard input and output,
 where the client starts it, or with --listen over HTTP on a loopback address. Calls are judged, counted, logged and run as
 those of gate call are, and a session is one job.

@@ -30,7 +30,7 @@ func newPolicyCommand(g *globals) *cobra.Command {
 	var opts policyOptions
 	cmd := &cobra.Command{
 		Use:   "policy [CALL...]",
-		Short: "Show the policy that is in force, and from which line each setting comes",
+		Short: "Show the policy in force, and from which line each setting comes",
 		Long: `Show every setting that is in force, with its file and line or "default", and the remarks that there are about it. With a
 CALL, as one line in quotes or as its words, say which entries cover it and which refuse it; whether it may run is decided
 by more than that (gate check).

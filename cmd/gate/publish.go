@@ -28,7 +28,7 @@ func newPublishCommand(g *globals) *cobra.Command {
 	var opts publishOptions
 	cmd := &cobra.Command{
 		Use:   "publish [GATE...]",
-		Short: "Hash the live files of your gates and write the export that root reads",
+		Short: "Hash the live files of your gates and export them for root",
 		Long: `Hash every live file of the caller's gates, put what is new into the export as objects named by their SHA-256, and
 replace the manifest last. What cannot be read or named is listed in the manifest and never left out; the exit code is
 then 1. The manifest also says where your decision log ends, so that root's side notices one that was cut or rewritten.

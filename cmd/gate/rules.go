@@ -27,7 +27,7 @@ func newRulesCommand(g *globals) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "rules",
-		Short: "List the rules over the order of calls, test them, and take rules from the library",
+		Short: "List the rules over the order of calls, test them, add some",
 		Long: `List the rules that are in force: what each of them is about, what happens to a call that breaks it, and on which line it
 stands. Below them stands what looks wrong with them, such as a name that no call has.
 

@@ -23,7 +23,7 @@ func newRulesTestCommand(g *globals) *cobra.Command {
 	var opts rulesTestOptions
 	cmd := &cobra.Command{
 		Use:   "test FILE...",
-		Short: "Judge the lines of a file by the rules, and compare with what the file expects",
+		Short: "Judge the lines of a file, and compare with what it expects",
 		Long: `Judge the lines of a file one after the other. Before a line stands what should be answered; a line that is allowed counts
 as run for those that follow. Nothing is run, no disk is looked at, and no memory is kept. - is standard input.
 

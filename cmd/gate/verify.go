@@ -41,7 +41,7 @@ func newVerifyCommand(g *globals) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "verify",
-		Short: "Prove that the gate is the accepted one, is asked, and that its log is whole",
+		Short: "Prove that the gate is accepted and asked, and its log whole",
 		Long: `Answer four questions, each from the files themselves:
 
   policy    can the policy that is in force be read?

@@ -19,7 +19,7 @@ func newWhyCommand(g *globals) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "why DECISION",
-		Short: "Explain one decision: what was asked, what each stage said, and what came after",
+		Short: "Explain one decision: what was asked, and what each stage said",
 		Long: `Explain the decision with this id, which every refusal names (c- and 12 hex digits; the first 4 will do where no other
 decision begins with them). It is read from your decision log and not judged again: it is what the gate said then.`,
 		Example: `  gate why c-3f9a1c04b7de

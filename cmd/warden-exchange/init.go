@@ -26,7 +26,7 @@ func newInitCommand(g *globals) *cobra.Command {
 	var opts initOptions
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "Make an exchange: its directory, certificate authority, certificates and keys",
+		Short: "Make an exchange: its directory, certificates and keys",
 		Long: `Make an exchange in --dir. Without --node it is one node for the wardens of this machine alone: it listens on
 127.0.0.1, without TLS. With one --node NAME=HOST it is a node that other machines reach, with TLS; with three, a cluster
 that goes on when one of them fails. HOST is the name or address under which hosts and the other nodes reach it.

@@ -113,22 +113,22 @@ func (r report) print(out io.Writer) error {
 		fmt.Fprintf(out, "certificate good until %s\n", r.Certificate.Format(time.DateOnly))
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "STREAM\tMESSAGES\tKIB\tOF\tLEADER\t")
+	fmt.Fprintln(w, "STREAM\tMESSAGES\tKIB\tOF\tLEADER")
 	for _, s := range r.Streams {
 		limit, leader := "", s.Leader
 		if s.Limit > 0 {
 			limit = fmt.Sprint(s.Limit >> 10)
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t\n", s.Name, s.Messages, s.Bytes>>10, limit, cli.Printable(leader))
+		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\n", s.Name, s.Messages, s.Bytes>>10, limit, cli.Printable(leader))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	if r.Usage != nil {
 		w = tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "HOST\tSTATEMENTS\tCHUNKS\t")
+		fmt.Fprintln(w, "HOST\tSTATEMENTS\tCHUNKS")
 		for _, u := range r.Usage {
-			fmt.Fprintf(w, "%s\t%d\t%d\t\n", cli.Printable(u.Host), u.Statements, u.Chunks)
+			fmt.Fprintf(w, "%s\t%d\t%d\n", cli.Printable(u.Host), u.Statements, u.Chunks)
 		}
 		if err := w.Flush(); err != nil {
 			return err

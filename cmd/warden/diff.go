@@ -87,7 +87,7 @@ func runDiff(g *globals, opts diffOptions) error {
 		}
 	}
 	if len(all) == 0 && len(unknown) > 0 && !opts.exitZero {
-		return fmt.Errorf("nothing was compared at the last pass: %s", strings.Join(unknown, ", "))
+		return fmt.Errorf("nothing was compared at the last pass: %s; warden status says what helps", strings.Join(unknown, ", "))
 	}
 	if len(all) == 0 || opts.exitZero {
 		return nil

@@ -174,8 +174,7 @@ func (in *installation) examineUnitFiles(e *examination, files []systemd.File) {
 	}
 	if len(old) > 0 {
 		wrong = true
-		e.add("unit files "+strings.Join(old, ", "), errors.New("the configuration, the programs or this release say something else "+
-			"than when they were written"), installAgain)
+		e.add("unit files "+strings.Join(old, ", "), errors.New("the configuration, the programs or the release changed since they were written"), installAgain)
 	}
 	if !wrong {
 		e.add(count(len(files), "unit file")+" in "+systemd.UnitDir, nil, "")
@@ -194,7 +193,7 @@ func (in *installation) examineRunning(ctx context.Context, e *examination, file
 	}
 	for _, unit := range failed {
 		e.add("unit "+unit, errors.New("its last run failed"),
-			fmt.Sprintf("journalctl -u %s; when it is mended: systemctl reset-failed %[1]s", unit))
+			fmt.Sprintf("journalctl -u %s; when it is mended: systemctl start %[1]s", unit))
 	}
 	serve := in.systemctl.enabled(ctx, serveUnit) == "enabled"
 	for _, f := range files {

@@ -19,7 +19,7 @@ const exchangeProgram = "warden-exchange"
 func newExchangeCommand(*globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "exchange [init|serve|add HOST|remove HOST|renew|status]",
-		Short: "Run the exchange over which the wardens of a fleet watch each other",
+		Short: "Run the exchange over which the wardens of a fleet meet",
 		Long: `warden exchange runs a node of the exchange that the wardens of a fleet share, on one machine or on three, and says which
 hosts may use it.
 

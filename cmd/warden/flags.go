@@ -25,7 +25,7 @@ func newFlagsCommand(g *globals) *cobra.Command {
 	var opts flagsOptions
 	cmd := &cobra.Command{
 		Use:   "flags",
-		Short: "List the programs that accepted gates allow, and whether root knows their flags",
+		Short: "Show of which allowed programs root knows the flags",
 		Long: `List the programs, with the subcommands, that the accepted gates allow and that only root can change, and whether
 their flags are known. What root knows of a program comes before what its user has learnt.
 

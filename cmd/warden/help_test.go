@@ -23,6 +23,9 @@ func TestEveryCommandHasHelpAndExamplesThatParse(t *testing.T) {
 		if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") {
 			t.Errorf("%s: the summary should be one phrase without a full stop", cmd.CommandPath())
 		}
+		if cmd != root && len(cmd.Short) > 66 {
+			t.Errorf("%s: in the list of commands, its summary does not fit into 80 columns", cmd.CommandPath())
+		}
 		if cmd.Long == "" || cmd.Example == "" {
 			t.Errorf("%s: no description or no example", cmd.CommandPath())
 		}

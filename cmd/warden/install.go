@@ -28,7 +28,7 @@ func newInstallCommand(g *globals) *cobra.Command {
 	var opts installOptions
 	cmd := &cobra.Command{
 		Use:   "install",
-		Short: "Make this host watch itself: directories, repository, unit files, timers",
+		Short: "Make this host watch itself: directories, repository, units",
 		Long: `Put the programs, the directories, the repository and the unit files of this host in place, and start its timers.
 
 Where there is no configuration yet, one is written for the gate that --gate, --user and --live name. One that is there

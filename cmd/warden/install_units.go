@@ -125,7 +125,7 @@ func (in *installation) unitFile(f systemd.File) (*step, string, error) {
 	case whose == masked:
 		return nil, fmt.Sprintf("%s: %s", f.Path, whose), nil
 	case whose == ours:
-		s.what, s.why = "replace "+f.Path, "the configuration, the programs or this release say something else than when it was written"
+		s.what, s.why = "replace "+f.Path, "the configuration, the programs or the release changed since it was written"
 		return s, "", nil
 	default:
 		return nil, fmt.Sprintf("%s: %s; to get ours back: rm %[1]s; warden install", f.Path, whose), nil

@@ -229,7 +229,7 @@ func (g *globals) printPeers(s *site, v *peersView) error {
 		default:
 			fmt.Fprintf(out, "%s left heartbeat %d, of the pass at %s\n", v.Host, v.Own.Sequence, v.Own.LastPass().Format(time.RFC3339))
 		}
-		fmt.Fprintf(out, "looked at %d other hosts: %s\n", len(v.Peers), v.LookedAt)
+		fmt.Fprintf(out, "looked at %s: %s\n", count(len(v.Peers), "other host"), v.LookedAt)
 	}
 	if len(v.Peers) > 0 {
 		fmt.Fprintln(out)

@@ -13,7 +13,7 @@ import (
 func newPeersKeyCommand(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "key",
-		Short: "Show the public key of this host, and make the key where there is none",
+		Short: "Show the public key of this host; make the key if there is none",
 		Long: `Print the line that other hosts need in peers.hosts to watch this one. The private key is made the first time, and kept
 where "peers: key" says; one that is there is never replaced, since all others know the host by it.`,
 		Example: `  warden peers key`,

@@ -26,7 +26,7 @@ func newServeCommand(g *globals) *cobra.Command {
 	var opts serveOptions
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Make passes on the schedule of the configuration, for hosts without timers",
+		Short: "Make passes on schedule, for hosts without timers",
 		Long: `Make a pass now and then whenever "schedule:" says, in UTC. The configuration is read anew for each pass, and a
 broken one is reported and does not end the service. Readiness, status and watchdog are told to systemd where it asks
 for them. A pass that hangs in the kernel ends the service with exit code 2, so that it is started afresh.

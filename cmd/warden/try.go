@@ -28,7 +28,7 @@ func newTryCommand(g *globals) *cobra.Command {
 	var opts tryOptions
 	cmd := &cobra.Command{
 		Use:   "try",
-		Short: "Tell the whole story in a temporary directory: publish, drift, accept, and a forgery refused",
+		Short: "Tell the whole story in a temporary directory",
 		Long: `Run the whole loop with the default gate, a real git repository and the commands that a real host uses, in a
 temporary directory that is removed afterwards. No root is needed and nothing outside that directory is touched.`,
 		Example: `  warden try

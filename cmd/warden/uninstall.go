@@ -23,7 +23,7 @@ func newUninstallCommand(g *globals) *cobra.Command {
 	var opts uninstallOptions
 	cmd := &cobra.Command{
 		Use:   "uninstall",
-		Short: "Stop the passes of this host and take its unit files away; nothing else goes",
+		Short: "Stop the passes of this host and take its unit files away",
 		Long: `Stop and disable the units that warden install made, and remove their files. A unit file that somebody edited is
 kept, unless --force is given.
 
