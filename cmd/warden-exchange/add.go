@@ -30,8 +30,8 @@ func newAddCommand(g *globals) *cobra.Command {
 --seed-file writes it into a file instead. Where a key was made on the host itself, --key takes its public part.
 
 A host that is there already gets the new key, and its old one counts no more: so keys are rotated.`,
-		Example: `  warden-exchange add agent-1
-  warden-exchange add agent-1 --seed-file /root/agent-1.seed`,
+		Example: `  warden exchange add agent-1
+  warden exchange add agent-1 --seed-file /root/agent-1.seed`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return runAdd(g, args[0], opts, time.Now()) },
 	}

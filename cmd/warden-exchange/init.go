@@ -33,9 +33,9 @@ that goes on when one of them fails. HOST is the name or address under which hos
 
 The certificate authority is made here, for this exchange only, and is good for ten years; nodes' certificates are good for
 398 days (renew). Its key, authority/ca.key, is needed for renew alone: keep it off the nodes.`,
-		Example: `  warden-exchange init
-  warden-exchange init --node ex1=exchange.example
-  warden-exchange init --node ex1=10.0.0.1 --node ex2=10.0.0.2 --node ex3=10.0.0.3`,
+		Example: `  warden exchange init
+  warden exchange init --node ex1=exchange.example
+  warden exchange init --node ex1=10.0.0.1 --node ex2=10.0.0.2 --node ex3=10.0.0.3`,
 		Args: cobra.NoArgs,
 		RunE: func(_ *cobra.Command, _ []string) error { return runInit(g, opts, time.Now()) },
 	}
@@ -60,7 +60,7 @@ func runInit(g *globals, opts initOptions, now time.Time) error {
 	out := g.streams.Out
 	fmt.Fprintf(out, "made the exchange in %s\n", g.dir)
 	if len(plan.Nodes) == 1 {
-		fmt.Fprintf(out, "  next: warden-exchange serve --dir %s\n        warden-exchange add HOST --dir %s\n", g.dir, g.dir)
+		fmt.Fprintf(out, "  next: warden exchange serve --dir %s\n        warden exchange add HOST --dir %s\n", g.dir, g.dir)
 	} else {
 		explainCopies(out, g.dir, plan)
 	}
@@ -76,7 +76,7 @@ func explainCopies(out io.Writer, dir string, plan server.Plan) {
 	for _, n := range plan.Nodes {
 		fmt.Fprintf(out, "    %s: rsync -aR %s/./{exchange.json,ca.pem,hosts,nodes/%s} root@%s:%s/\n", n.Name, dir, n.Name, n.Host, dir)
 	}
-	fmt.Fprintf(out, "  then on each: warden-exchange serve --dir %s\n  and here, for each host: warden-exchange add HOST --dir %s\n", dir, dir)
+	fmt.Fprintf(out, "  then on each: warden exchange serve --dir %s\n  and here, for each host: warden exchange add HOST --dir %s\n", dir, dir)
 }
 
 func (o initOptions) plan() (server.Plan, error) {

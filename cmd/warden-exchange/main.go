@@ -49,15 +49,17 @@ func (g *globals) open() (*server.Home, error) { return server.Open(durable.Disk
 func newRoot(streams cli.Streams) *cobra.Command {
 	g := &globals{streams: streams}
 	root := &cobra.Command{
-		Use:   "warden-exchange",
+		Use: "warden-exchange",
+		// A package puts this program where no PATH leads; people type the other name in any case.
+		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: "warden exchange"},
+
 		Short: "Run the exchange over which the wardens of a fleet watch each other",
-		Long: `warden-exchange runs a node of the exchange and says which hosts may use it. It takes one machine, or three of which any
-one may fail. "warden exchange" is the same program.
+		Long: `Run a node of the exchange, and say which hosts may use it. It takes one machine, or three of which any one may fail.
 
 Start with init on one machine, then serve, then add each host. docs/exchange.md goes through it step by step.`,
-		Example: `  warden-exchange init
-  warden-exchange serve
-  warden-exchange add agent-1`,
+		Example: `  warden exchange init
+  warden exchange serve
+  warden exchange add agent-1`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -70,7 +72,7 @@ Start with init on one machine, then serve, then add each host. docs/exchange.md
 		cmd.RunE = func(cmd *cobra.Command, args []string) error { return asRoot(run(cmd, args)) }
 	}
 	root.AddCommand(commands...)
-	root.AddCommand(cli.ExitCodesTopic("warden-exchange", `  0  done; all is well
+	root.AddCommand(cli.ExitCodesTopic("warden exchange", `  0  done; all is well
   1  status found a problem
   2  could not tell: usage, a fault, no exchange there, a node that does not answer`))
 	return root

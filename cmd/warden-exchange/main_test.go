@@ -69,7 +69,9 @@ func eventually(t *testing.T, what string, is func() bool) {
 // What docs/exchange.md tells an operator to do, on one machine.
 func TestAnExchangeFromInitToRemove(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "exchange")
-	run(t, 2, "status", "--dir", dir)
+	if got := run(t, 2, "status", "--dir", dir); !strings.Contains(got, "make one with: warden exchange init\n") {
+		t.Errorf("status of nothing says %q", got)
+	}
 	run(t, 0, "init", "--dir", dir, "--port", freePort(t), "--size", "512")
 	if got := run(t, 2, "init", "--dir", dir); !strings.Contains(got, "already") {
 		t.Errorf("a second init says %q", got)
@@ -142,8 +144,12 @@ func TestAnExchangeFromInitToRemove(t *testing.T) {
 		}
 		return err != nil
 	})
-	run(t, 2, "remove", "agent-1", "--dir", dir)
-	run(t, 0, "renew", "--dir", dir)
+	if got := run(t, 2, "remove", "agent-1", "--dir", dir); !strings.Contains(got, `no host "agent-1"`) || strings.Contains(got, "lstat") {
+		t.Errorf("a second remove says %q", got)
+	}
+	if got := run(t, 0, "renew", "--dir", dir); !strings.Contains(got, "no certificate to renew") || strings.Contains(got, "copy") {
+		t.Errorf("renew without TLS says %q", got)
+	}
 }
 
 func TestAClusterIsExplained(t *testing.T) {
@@ -169,6 +175,9 @@ func TestAClusterIsExplained(t *testing.T) {
 	}
 	run(t, 2, "add", "agent.example", "--dir", dir, "--seed-file", seed)
 	run(t, 2, "serve", "--dir", dir) // three nodes are here: which?
+	if got := run(t, 0, "renew", "--dir", dir); !strings.Contains(got, "/nodes/ex2/node.pem root@10.0.0.2:") {
+		t.Errorf("renew says %q", got)
+	}
 	for _, args := range [][]string{
 		{"init", "--dir", dir + "x", "--node", "ex1"},
 		{"init", "--dir", dir + "x", "--node", "a=b", "--node", "c=d"},

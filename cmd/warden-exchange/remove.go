@@ -20,7 +20,7 @@ func newRemoveCommand(g *globals) *cobra.Command {
 		Long: `Take HOST from the list. Running nodes cut it off within seconds. What it has said (its beat, its exports) is emptied where
 a node runs on this machine, so that nobody finds it; objects expire after thirty days. Take it from peers.hosts of the
 others' warden.yaml first: they report it as silent otherwise.`,
-		Example: `  warden-exchange remove agent-1`,
+		Example: `  warden exchange remove agent-1`,
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return runRemove(cmd.Context(), g, args[0], opts) },
 	}

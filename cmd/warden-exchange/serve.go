@@ -28,8 +28,8 @@ func newServeCommand(g *globals) *cobra.Command {
 		Short: "Run this machine's node until a signal ends it",
 		Long: `Run the node whose directory is here. Hosts that are added or removed, and renewed certificates, are noticed within
 seconds, and at once on SIGHUP. A change that cannot be read is reported, and what was in force stays.`,
-		Example: `  warden-exchange serve
-  warden-exchange serve --node ex1`,
+		Example: `  warden exchange serve
+  warden exchange serve --node ex1`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), g, opts) },
 	}

@@ -29,8 +29,8 @@ is, and how long the node's certificate is good. --usage counts what each host h
 taken over may fill the exchange.
 
 Exit codes: 0 all is well, 1 there is a problem, 2 the node does not answer.`,
-		Example: `  warden-exchange status
-  warden-exchange status --usage --json`,
+		Example: `  warden exchange status
+  warden exchange status --usage --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runStatus(cmd.Context(), g, opts, time.Now()) },
 	}
@@ -88,7 +88,7 @@ func runStatus(ctx context.Context, g *globals, opts statusOptions, now time.Tim
 		}
 		r.Certificate = &until
 		if until.Sub(now) < server.RenewBefore {
-			r.Problems = append(r.Problems, fmt.Sprintf("the certificate of node %s ends on %s; warden-exchange renew", name, until.Format(time.DateOnly)))
+			r.Problems = append(r.Problems, fmt.Sprintf("the certificate of node %s ends on %s; warden exchange renew", name, until.Format(time.DateOnly)))
 		}
 	}
 	if opts.usage {

@@ -164,7 +164,7 @@ func (h *Home) certify(n NodePlan, now time.Time) error {
 	}
 	caKey, err := os.ReadFile(h.path("authority", "ca.key"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the CA's key is not here; certificates are made where %s is: %w", h.path("authority", "ca.key"), err)
+		return fmt.Errorf("the CA's key, %s, is not here; certificates are made where it is kept", h.path("authority", "ca.key"))
 	}
 	if err != nil {
 		return err
@@ -186,9 +186,12 @@ func (h *Home) certify(n NodePlan, now time.Time) error {
 	return h.disk.WriteFile(h.path("nodes", n.Name, "node.pem"), append(cert, key...), 0o600)
 }
 
-// Renew makes new certificates for all nodes.
+// Renew makes new certificates for all nodes that speak TLS.
 func (h *Home) Renew(now time.Time) error {
 	for _, n := range h.plan.Nodes {
+		if !n.open() {
+			continue
+		}
 		if err := h.certify(n, now); err != nil {
 			return err
 		}
@@ -215,7 +218,7 @@ func Open(disk durable.Disk, dir string) (*Home, error) {
 	h := &Home{disk: disk, dir: dir}
 	if err := readJSON(h.path("exchange.json"), &h.plan); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("there is no exchange in %s; warden-exchange init makes one: %w", dir, err)
+			return nil, fmt.Errorf("there is no exchange in %s; make one with: warden exchange init", dir)
 		}
 		return nil, err
 	}

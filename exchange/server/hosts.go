@@ -55,14 +55,17 @@ func (h *Home) Add(host Host, now time.Time) error {
 	return h.disk.WriteFile(h.path("hosts", host.Name+".json"), append(data, '\n'), 0o644)
 }
 
-// Remove lets a host in no more. Removing what is not there is fs.ErrNotExist.
+// Remove lets a host in no more.
 func (h *Home) Remove(name string) error {
 	if err := exchange.CheckHost(name); err != nil {
 		return err
 	}
 	file := h.path("hosts", name+".json")
-	if _, err := os.Lstat(file); err != nil {
-		return fmt.Errorf("there is no host %q: %w", name, err)
+	switch _, err := os.Lstat(file); {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no host %q in %s", name, h.path("hosts"))
+	case err != nil:
+		return err
 	}
 	return h.disk.Remove(file)
 }

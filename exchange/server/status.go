@@ -190,7 +190,7 @@ func (h *Home) Dial(name string) (*client.Conn, error) {
 		case err == nil:
 			return nc, nil
 		case try == 5 || errors.Is(err, client.ErrNoServers):
-			return nil, fmt.Errorf("the node %s does not answer; is warden-exchange serve running? %w", name, err)
+			return nil, fmt.Errorf("the node %s does not answer; is warden exchange serve running? %w", name, err)
 		}
 		time.Sleep(100 * time.Millisecond) // a node that reloads cuts off who is just coming in
 	}
