@@ -31,10 +31,11 @@ const (
 	claimAgain = time.Second
 )
 
-// The deadlines of what is called without one.
+// The deadlines of what is called without one, and of tidying up.
 const (
 	sweepTime = 2 * time.Minute
 	claimTime = 15 * time.Second
+	tidyTime  = 5 * time.Second
 )
 
 // A Directory is an exchange in a directory: DIR/KIND/HOST/REST, one file per key, and DIR/claims/ID/NUMBER.

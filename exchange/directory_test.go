@@ -319,6 +319,25 @@ func TestWhatIsOldIsSwept(t *testing.T) {
 	}
 }
 
+// Who can write to the directory can spoil claims; that costs others a moment, however many there are.
+func TestClaimsThatSomebodySpoiltAreNotWaitedForOneByOne(t *testing.T) {
+	t.Parallel()
+	d := directory(t, "a")
+	spoilt := filepath.Join(d.path, claimsDir, "x")
+	if err := errors.Join(os.MkdirAll(spoilt, 0o755), os.WriteFile(filepath.Join(spoilt, "0"), nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 20 {
+		if err := os.Link(filepath.Join(spoilt, "0"), filepath.Join(spoilt, fmt.Sprint(n+1))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start := time.Now()
+	if got, err := d.Claim(t.Context(), "x", time.Minute); err != nil || !got.Mine || time.Since(start) > 10*claimAgain {
+		t.Errorf("%+v, %v, after %v", got, err, time.Since(start))
+	}
+}
+
 func TestAnObjectThatWasChangedIsCorrupt(t *testing.T) {
 	d := directory(t, "a")
 	content := []byte("content")

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -190,6 +191,7 @@ func (d *Directory) stored(ctx context.Context, id string) ([]Stored, int, error
 		}
 	}
 	var claims []Stored
+	patient := time.Now().Add(claimAgain) // with all of them: somebody may have spoilt many
 	for n := range maxClaims {
 		name, ok := taken[n]
 		if !ok {
@@ -197,7 +199,7 @@ func (d *Directory) stored(ctx context.Context, id string) ([]Stored, int, error
 		}
 		var data []byte
 		var info safefs.Info
-		err := again(ctx, claimAgain, func() (err error) { // a claim that is being made has two links for a moment
+		err := again(ctx, time.Until(patient), func() (err error) { // a claim that is being made has two links for a moment
 			data, info, err = tree.ReadFile(claimsDir+"/"+id+"/"+name, nil)
 			return err
 		}, safefs.InFlux, safefs.Links)
@@ -210,36 +212,42 @@ func (d *Directory) stored(ctx context.Context, id string) ([]Stored, int, error
 }
 
 // sweep removes what has expired of this host's own, and old claims, once in the life of a Directory. What it cannot
-// remove stays.
+// remove in a short time stays: others may have made more than can be removed.
 func (d *Directory) sweep() {
 	d.swept.Do(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), tidyTime)
+		defer cancel()
 		for kind, age := range map[Kind]time.Duration{Objects: ObjectAge, Told: StatementAge} {
-			d.removeOlder(string(kind)+"/"+d.host, age)
+			d.removeOlder(ctx, string(kind)+"/"+d.host, age)
 		}
-		d.removeOlder(claimsDir, claimAge)
+		d.removeOlder(ctx, claimsDir, claimAge)
 	})
 }
 
-func (d *Directory) removeOlder(name string, age time.Duration) {
+func (d *Directory) removeOlder(ctx context.Context, name string, age time.Duration) {
 	tree, err := d.open(0)
 	if err != nil {
 		return
 	}
 	defer tree.Close()
-	list, err := names(context.Background(), tree, name)
+	list, err := names(ctx, tree, name)
 	if err != nil || len(list) == 0 {
 		return
 	}
 	_ = d.inside(name, func(dir *os.Root) error {
 		for _, entry := range list {
+			if ctx.Err() != nil {
+				break
+			}
 			info, err := tree.Lstat(name + "/" + entry)
 			if err != nil || d.now().Sub(info.MTime) <= age {
 				continue
 			}
-			full := filepath.Join(d.path, name, entry)
-			if err := d.disk.Do("remove", full, func() error { return dir.RemoveAll(entry) }); err != nil {
-				return err
+			if info.Type == safefs.TypeDir {
+				d.removeOlder(ctx, name+"/"+entry, math.MinInt64) // all that is in it
 			}
+			full := filepath.Join(d.path, name, entry)
+			_ = d.disk.Do("remove", full, func() error { return dir.Remove(entry) })
 		}
 		return nil
 	})

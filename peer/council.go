@@ -34,16 +34,16 @@ type council struct {
 	hold      map[string]bool   // subjects of which nothing is to be sent in this meeting
 }
 
-// meet hears what the others said, and says what is for this host to say.
-func (c *council) meet(ctx context.Context) error {
+// meet hears what the others said, and says what is for this host to say. asking ends earlier, and is for the exchange.
+func (c *council) meet(ctx, asking context.Context) error {
 	c.hold = make(map[string]bool)
-	c.hear(ctx)
+	c.hear(asking)
 	if err := c.recall(); err != nil {
 		return err
 	}
 	var errs []error
 	for id, a := range c.memory.Alerts {
-		errs = append(errs, c.act(ctx, id, a))
+		errs = append(errs, c.act(asking, id, a))
 	}
 	errs = append(errs, c.tellUnavailable())
 	if err := errors.Join(errs...); err != nil {
@@ -61,7 +61,8 @@ func (c *council) meet(ctx context.Context) error {
 	return errors.Join(err, c.note())
 }
 
-// hear reads what each watcher says that it told. What one says that is itself in question does not count. That nothing can be heard is no obstacle: then this host speaks as well.
+// hear reads what each watcher says that it told. What one says that is itself in question does not count. That nothing
+// can be heard is no obstacle: then this host speaks as well.
 func (c *council) hear(ctx context.Context) {
 	c.words = make(map[string][]word)
 	if len(c.Inventory) == 0 {

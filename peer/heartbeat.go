@@ -64,9 +64,13 @@ const (
 	maxTime  = 1 << 40              // of a time in Unix seconds
 )
 
-// Sign returns the heartbeat as it is put into the exchange.
+// Sign returns the heartbeat as it is put into the exchange. A clock that was far off when something began keeps no host
+// from speaking.
 func (h Heartbeat) Sign(key ed25519.PrivateKey) ([]byte, error) {
 	h.Schema = heartbeatDomain
+	h.At = min(max(h.At, 0), maxTime)
+	h.Pending.Oldest = min(max(h.Pending.Oldest, 0), maxSpan)
+	h.Pending.Since = min(max(h.Pending.Since, 0), maxTime)
 	if h.Gates == nil {
 		h.Gates = []Gate{}
 	}

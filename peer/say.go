@@ -71,6 +71,8 @@ func (s *Speaker) Say(ctx context.Context, of string, make func() (Heartbeat, er
 	if err != nil && !errors.Is(err, durable.ErrCorrupt) {
 		return nil, err
 	}
+	ctx, cancel := half(ctx)
+	defer cancel()
 	lies, there, err := s.lies(ctx)
 	if err != nil && last == nil {
 		return nil, err // which number comes next only the exchange knows

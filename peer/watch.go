@@ -59,7 +59,9 @@ func (w *Watcher) Watch(ctx context.Context, self *Heartbeat) (*Round, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	look, strange := w.look(ctx)
+	asking, cancel := half(ctx)
+	defer cancel()
+	look, strange := w.look(asking)
 	look.Self = self
 	round.Memory, round.Findings = Judge(before, look, w.Inventory, now)
 	m := &round.Memory
@@ -72,11 +74,20 @@ func (w *Watcher) Watch(ctx context.Context, self *Heartbeat) (*Round, error) {
 	err = w.tellJournal(ctx, round)
 	if w.Shared != nil {
 		c := &council{Watcher: w, round: round, memory: m, passed: passed}
-		err = errors.Join(err, c.meet(ctx))
+		err = errors.Join(err, c.meet(ctx, asking))
 		err = errors.Join(err, w.save(m))
 		err = errors.Join(err, c.publish(ctx))
 	}
 	return round, err
+}
+
+// half is for what is asked of an exchange: one that keeps this host waiting leaves the other half of the time for telling.
+func half(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, time.Until(deadline)/2)
 }
 
 // save writes the memory, unless that is what is on the disk.
@@ -108,8 +119,10 @@ func (w *Watcher) look(ctx context.Context) (look Look, strange []string) {
 			look.Err = err
 			break
 		}
-		look.Beats[entry.Key.Host] = Observed{entry.Value, entry.Err}
-		if entry.Key.Host != w.Host && !slices.ContainsFunc(w.Inventory, func(h Host) bool { return h.Name == entry.Key.Host }) {
+		switch {
+		case slices.ContainsFunc(w.Inventory, func(h Host) bool { return h.Name == entry.Key.Host }):
+			look.Beats[entry.Key.Host] = Observed{entry.Value, entry.Err}
+		case entry.Key.Host != w.Host: // however many somebody made up: what they say is not kept
 			strange = append(strange, entry.Key.Host)
 		}
 	}

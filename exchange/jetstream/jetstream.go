@@ -32,6 +32,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -82,7 +83,8 @@ func Connect(ctx context.Context, o Options) (*Exchange, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the exchange: %w", err)
 	}
-	ctx, cancel := within(ctx, connectTime)
+	where := strings.Join(o.Servers, ", ")
+	ctx, cancel := context.WithTimeout(ctx, connectTime) // whoever has more time needs it for something else
 	defer cancel()
 	x := &Exchange{host: o.Host, poll: o.Poll, try: o.Tries, refused: new(refusals)}
 	if x.poll <= 0 {
@@ -116,7 +118,7 @@ func Connect(ctx context.Context, o Options) (*Exchange, error) {
 		got.err = ctx.Err()
 	}
 	if got.err != nil {
-		return nil, fmt.Errorf("connect to the exchange: %w", meaning(got.err))
+		return nil, fmt.Errorf("connect to %s: %w", where, meaning(got.err))
 	}
 	x.nc = got.nc
 	if x.js, err = jetstream.New(x.nc); err == nil {
@@ -124,7 +126,7 @@ func Connect(ctx context.Context, o Options) (*Exchange, error) {
 	}
 	if err != nil {
 		x.nc.Close()
-		return nil, fmt.Errorf("connect to the exchange: %w", err)
+		return nil, fmt.Errorf("connect to %s: %w", where, err)
 	}
 	return x, nil
 }
