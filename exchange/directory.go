@@ -79,6 +79,9 @@ func OpenDirectory(disk durable.Disk, path, host string, owners []uint32) (*Dire
 // open opens the tree for reading files of at most limit bytes. That the tree is not there means that nothing is known.
 func (d *Directory) open(limit int) (*safefs.Dir, error) {
 	tree, err := safefs.OpenDir(d.path, safefs.Options{Owners: d.owners, MaxFile: int64(limit)})
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%w: there is no directory %s", ErrUnavailable, d.path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}

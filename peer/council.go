@@ -70,7 +70,9 @@ func (c *council) hear(ctx context.Context) {
 	}
 	for entry, err := range c.Exchange.List(ctx, exchange.Key{Kind: exchange.Told, Rest: toldName}) {
 		if err != nil {
-			c.warn("what other hosts told cannot be read: %v", err)
+			if !c.memory.Gap { // the look said so already
+				c.warn("what other hosts told cannot be read: %v", err)
+			}
 			break
 		}
 		if entry.Err != nil || entry.Key.Rest != toldName {

@@ -62,6 +62,7 @@ func runBeat(ctx context.Context, g *globals) error {
 // A beat is what came of speaking to other hosts once.
 type beat struct {
 	own      *peer.Heartbeat
+	unsaid   error       // why it may not be in the exchange
 	round    *peer.Round // nil where this host watches nobody, or could not
 	problems []error     // what kept this host from speaking or looking; each part is tried whatever became of the others
 	warnings []string
@@ -119,9 +120,9 @@ func (g *globals) beat(ctx context.Context, s *site) (*beat, error) {
 	defer closeExchange()
 	speaker := &peer.Speaker{Host: s.config.Host, Key: key, Exchange: ex, Dir: s.peersDir(), Disk: s.warden.Disk}
 	of, maintenance := s.spokenOf(pass)
-	b.own, err = speaker.Say(ctx, of, func() (peer.Heartbeat, error) { return g.heartbeat(s, pass, maintenance) })
-	if err != nil && !errors.Is(err, exchange.ErrUnavailable) { // which the look finds too
-		b.problems = append(b.problems, fmt.Errorf("this host's heartbeat: %w", err))
+	b.own, b.unsaid = speaker.Say(ctx, of, func() (peer.Heartbeat, error) { return g.heartbeat(s, pass, maintenance) })
+	if b.unsaid != nil && !errors.Is(b.unsaid, exchange.ErrUnavailable) { // which the look finds too
+		b.problems = append(b.problems, fmt.Errorf("this host's heartbeat: %w", b.unsaid))
 	}
 	watcher, err := s.watcher(key, ex, g.streams)
 	if err != nil {
@@ -212,7 +213,13 @@ func (g *globals) undelivered(s *site) (p peer.Pending) {
 
 func (g *globals) printBeat(b *beat) {
 	if b.own != nil {
-		fmt.Fprintf(g.streams.Out, "heartbeat %d of %s\n", b.own.Sequence, b.own.Host)
+		became := "is in the exchange"
+		if errors.Is(b.unsaid, exchange.ErrUnavailable) {
+			became = "waits for the exchange"
+		} else if b.unsaid != nil {
+			became = "was made" // and what became of it is among the problems
+		}
+		fmt.Fprintf(g.streams.Out, "heartbeat %d of %s %s\n", b.own.Sequence, b.own.Host, became)
 	}
 	if b.round != nil {
 		for _, f := range b.round.Findings {

@@ -32,8 +32,9 @@ func newDoctorCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check this host's set-up and say what to mend, in order",
-		Long: `Check the configuration, the programs, the accounts, the directories, the repository, the ways to notify, the units
-and the exports. It changes nothing and sends nothing. What is wrong comes in the order in which to mend it.
+		Long: `Check the configuration, the programs, the accounts, the directories, the repository, the ways to notify, the exchange
+with other hosts, the units and the exports. It changes nothing and notifies nobody. What is wrong comes in the order in
+which to mend it.
 
 A host on which warden install never ran is fine where somebody else starts the passes; that is noted.`,
 		Example: `  warden doctor`,
@@ -147,7 +148,9 @@ func (g *globals) examine(ctx context.Context) []check {
 	e.add("state directory "+c.State, reconcile.CheckState(c.State), "")
 	_, err = vendorgate.Open(c.Repository, c.Vendored)
 	e.add("repository "+c.Repository, err, "")
-	g.examineSinks(e, c, installed)
+	handed := installed && g.streams.Getenv("CREDENTIALS_DIRECTORY") == ""
+	g.examineSinks(e, c, handed)
+	g.examinePeers(ctx, e, c, handed)
 	g.examinePending(e, c)
 	g.examineAccepted(e, c)
 	for _, gate := range c.Gates {
@@ -157,12 +160,13 @@ func (g *globals) examine(ctx context.Context) []check {
 	return e.checks
 }
 
-// examineSinks looks at the ways to notify. Where units are installed, systemd hands credentials to the passes and not
-// to this process; then the files that it takes them from are looked at.
-func (g *globals) examineSinks(e *examination, c *config.Config, installed bool) {
-	handed := installed && g.streams.Getenv("CREDENTIALS_DIRECTORY") == ""
+// examineSinks looks at the ways to notify. Where systemd hands credentials to the passes, and not to this process, the
+// files that it takes them from are looked at.
+func (g *globals) examineSinks(e *examination, c *config.Config, handed bool) {
 	if handed {
-		examineCredentials(e, c)
+		for _, name := range credentialNames(c) {
+			e.credential(filepath.Join(credentials, name))
+		}
 	}
 	secrets := make(map[string]config.Secret)
 	if c.Notify.Slack != nil {

@@ -88,13 +88,10 @@ func (d directory) check() error {
 	return nil
 }
 
-// examineCredentials looks at the files that systemd takes secrets from.
-func examineCredentials(e *examination, c *config.Config) {
-	for _, name := range credentialNames(c) {
-		path := filepath.Join(credentials, name)
-		e.add("credential "+path, readableCredential(path),
-			"sudo install -m 0600 /dev/stdin "+path+"   (type it, then Enter and Ctrl-D)")
-	}
+// credential looks at a file that systemd takes a secret from.
+func (e *examination) credential(path string) bool {
+	return e.add("credential "+path, readableCredential(path),
+		"sudo install -m 0600 /dev/stdin "+path+"   (type it, then Enter and Ctrl-D)")
 }
 
 func readableCredential(path string) error {

@@ -47,7 +47,8 @@ func inNamespace() int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	cmd := exec.Command(self, os.Args[1:]...)
+	// Most of what runs in parallel is machines, which wait more than they work.
+	cmd := exec.Command(self, append([]string{"-test.parallel=4"}, os.Args[1:]...)...)
 	cmd.Env = append(os.Environ(), "GATEHOUSE_TEST_NAMESPACE=1")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
@@ -116,7 +117,7 @@ var programsOnce = sync.OnceValues(func() (string, error) {
 	if dir == "" {
 		return "", errors.New("TestMain has made no directory for the programs")
 	}
-	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", dir+"/", "gatehouse/cmd/warden", "gatehouse/cmd/gate", "gatehouse/cmd/gate-mcp", "gatehouse/cmd/warden-exchange")
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", dir+"/", "gatehouse/cmd/warden", "gatehouse/cmd/gate", "gatehouse/cmd/gate-mcp")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
@@ -145,6 +146,7 @@ func TestScripts(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: the scripts act as two users")
 	}
+	t.Parallel() // to machines that other tests wait for; what changes this namespace as well came before
 	bin := build(t)
 	testscript.RunT(oneByOne{t}, testscript.Params{
 		Dir:                 "testdata/script",

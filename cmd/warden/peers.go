@@ -225,9 +225,9 @@ func (g *globals) printPeers(s *site, v *peersView) error {
 	if s.config.Peers != nil {
 		switch {
 		case v.Own == nil:
-			fmt.Fprintf(out, "%s has left no heartbeat yet; one is made after a completed pass\n", v.Host)
+			fmt.Fprintf(out, "%s has made no heartbeat yet; one is made after a completed pass\n", v.Host)
 		default:
-			fmt.Fprintf(out, "%s left heartbeat %d, of the pass at %s\n", v.Host, v.Own.Sequence, v.Own.LastPass().Format(time.RFC3339))
+			fmt.Fprintf(out, "%s made heartbeat %d, of the pass at %s\n", v.Host, v.Own.Sequence, v.Own.LastPass().Format(time.RFC3339))
 		}
 		fmt.Fprintf(out, "looked at %s: %s\n", count(len(v.Peers), "other host"), v.LookedAt)
 	}

@@ -20,6 +20,7 @@ import (
 // TestPeersUnderSystemd has the installed units speak to other hosts: a pass without the network wakes the unit that has
 // it, which leaves the heartbeat, asks for the address outside, finds a forgery and tells it.
 func TestPeersUnderSystemd(t *testing.T) {
+	t.Parallel() // it has a machine of its own, and waits for it
 	const programs = "/opt/gatehouse"
 	var options []string
 	if os.Getenv("GATEHOUSE_TEST_INSIDE_SYSTEMD") == "" && os.Geteuid() == 0 {
@@ -77,6 +78,12 @@ ping: credential:ping
 	told.until(t, "peer", "open", 1)
 	if out := h.text("warden", "peers"); !strings.Contains(out, "there  bad-signature") {
 		t.Errorf("got\n%s", out)
+	}
+	doctor := h.text("warden", "doctor")
+	for _, want := range []string{"ok    credential /etc/gatehouse/credentials/ping\n", "ok    ping\n", "ok    key of this host\n", "ok    exchange at /srv/exchange\n"} {
+		if !strings.Contains(doctor, want) {
+			t.Errorf("doctor does not say %q:\n%s", want, doctor)
+		}
 	}
 	if failed := h.text("systemctl", "list-units", "--failed", "--no-legend", "gatehouse-*"); failed != "" {
 		t.Errorf("failed units:\n%s", failed)

@@ -36,10 +36,13 @@ func runPeersKey(g *globals) error {
 	}
 	public := peer.FormatKey(publicKey(key))
 	fmt.Fprintf(g.streams.Out, "- {name: %s, key: \"%s\"}\n", s.config.Host, public)
-	for _, h := range s.config.Peers.Hosts {
-		if h.Name == s.config.Host && h.Key != public {
-			return fmt.Errorf("peers.hosts has another key for %s: every host that has it there does not believe this one", s.config.Host)
-		}
+	return s.checkListed(public)
+}
+
+// checkListed reports that the list of hosts has another key for this one.
+func (s *site) checkListed(public string) error {
+	if listed, known := s.keys[s.config.Host]; known && listed != public {
+		return fmt.Errorf("peers.hosts has another key for %s: every host that has it there does not believe this one", s.config.Host)
 	}
 	return nil
 }

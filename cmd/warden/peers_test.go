@@ -298,7 +298,7 @@ func TestThreeWardensOverADirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 		out := hosts[0].do(2, "beat")
-		if strings.Count(out, "unavailable") != 1 {
+		if strings.Count(out, "unavailable") != 1 || !strings.Contains(out, "of host-a waits for the exchange\n") || !strings.Contains(out, place) {
 			t.Errorf("got %q", out)
 		}
 		if out := hosts[0].do(2, "peers"); !strings.Contains(out, "exchange  unavailable") {
@@ -307,7 +307,9 @@ func TestThreeWardensOverADirectory(t *testing.T) {
 		if err := os.Rename(place+".away", place); err != nil {
 			t.Fatal(err)
 		}
-		hosts[0].do(0, "beat")
+		if out := hosts[0].do(0, "beat"); !strings.Contains(out, "of host-a is in the exchange\n") {
+			t.Errorf("got %q", out)
+		}
 	})
 
 	t.Run("a host key that is not the one in the list is said", func(t *testing.T) {

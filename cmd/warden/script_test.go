@@ -34,6 +34,10 @@ func setUp(env *testscript.Env, bin string) error {
 	if err != nil {
 		return err
 	}
+	fleet, err := filepath.Abs("testdata/fleet")
+	if err != nil {
+		return err
+	}
 	env.Defer(func() {
 		os.RemoveAll(host)
 		os.RemoveAll("/etc/gatehouse")
@@ -41,6 +45,7 @@ func setUp(env *testscript.Env, bin string) error {
 	told := newTold(env)
 	env.Values["told"] = told
 	env.Setenv("HOST", host)
+	env.Setenv("FLEET", fleet) // what makes several hosts of one, and has them take turns
 	env.Setenv("PATH", bin+":"+env.Getenv("PATH"))
 	env.Setenv("HOOK", told.URL+"/hook")
 	env.Setenv("SLACK", told.URL+"/slack/")

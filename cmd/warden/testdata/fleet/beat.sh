@@ -1,0 +1,2 @@
+# What the other hosts are like is another story.
+warden --config $HOST/$1.yaml beat || test $? -le 2
