@@ -49,7 +49,6 @@ type Directory struct {
 	path   string
 	host   string
 	owners []uint32
-	poll   time.Duration // of Watch
 	now    func() time.Time
 	swept  sync.Once
 }
@@ -68,7 +67,7 @@ func OpenDirectory(disk durable.Disk, path, host string, owners []uint32) (*Dire
 	if err := CheckHost(host); err != nil {
 		return nil, err
 	}
-	d := &Directory{disk: disk, path: path, host: host, owners: owners, poll: 2 * time.Second, now: time.Now}
+	d := &Directory{disk: disk, path: path, host: host, owners: owners, now: time.Now}
 	tree, err := d.open(0)
 	if err != nil {
 		return nil, err
@@ -139,72 +138,36 @@ func (d *Directory) List(ctx context.Context, under Key) iter.Seq2[Entry, error]
 		}
 		ctx, cancel := within(ctx, sweepTime)
 		defer cancel()
-		if _, err := d.scan(ctx, under, nil, yield); err != nil {
+		if err := d.scan(ctx, under, yield); err != nil {
 			yield(Entry{}, fmt.Errorf("list %s: %w", under, err))
 		}
 	}
 }
 
-// Watch implements Exchange. It looks at the directory every few seconds, since other hosts' changes to a share cause no
-// event here.
-func (d *Directory) Watch(ctx context.Context, under Key) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
-		if err := under.CheckUnder(); err != nil {
-			yield(Entry{}, err)
-			return
-		}
-		tick := time.NewTicker(d.poll)
-		defer tick.Stop()
-		seen, lost := make(map[Key]safefs.Info), false
-		for {
-			left, err := d.scan(ctx, under, seen, yield)
-			if left || ctx.Err() != nil {
-				return
-			}
-			if err != nil && !lost && !yield(Entry{}, fmt.Errorf("watch %s: %w", under, err)) {
-				return
-			}
-			lost = err != nil
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-		}
-	}
-}
-
-// scan yields what is stored under a key, without what seen says was yielded before, and reports whether the loop was left.
-func (d *Directory) scan(ctx context.Context, under Key, seen map[Key]safefs.Info, yield func(Entry, error) bool) (bool, error) {
+// scan yields what is stored under a key. What it returns came before all was yielded.
+func (d *Directory) scan(ctx context.Context, under Key, yield func(Entry, error) bool) error {
 	tree, err := d.open(under.Kind.Limit())
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer tree.Close()
 	keys, err := keysUnder(ctx, tree, under)
 	if err != nil {
-		return false, err
+		return err
 	}
 	for _, key := range keys {
 		if err := ctx.Err(); err != nil {
-			return false, fmt.Errorf("%w: %w", ErrUnavailable, err)
-		}
-		info, err := tree.Lstat(file(key))
-		if errors.Is(err, os.ErrNotExist) || err == nil && seen != nil && seen[key] == info {
-			continue
+			return fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
 		e := read(ctx, tree, key)
 		if errors.Is(e.Err, ErrNotFound) {
 			continue
 		}
-		if seen != nil {
-			seen[key] = info
-		}
 		if !yield(e, nil) {
-			return true, nil
+			return nil
 		}
 	}
-	return false, nil
+	return nil
 }
 
 // keysUnder returns the keys at and below under. A host whose directory is none gets a key without Rest, which cannot be

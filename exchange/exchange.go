@@ -1,8 +1,8 @@
 // Package exchange is the place where the hosts of a fleet leave things for each other.
 //
-// An Exchange has five methods: put what this host has to say, get and list what others said, watch for changes, and
-// claim an alert so that one watcher tells it. What is left there is bytes under a Key, KIND/HOST/REST, and HOST is
-// always the host that wrote it.
+// An Exchange has four methods: put what this host has to say, get and list what others said, and claim an alert so that
+// one watcher tells it. Nobody is told of changes: all look again every few minutes. What is left there is bytes under a
+// Key, KIND/HOST/REST, and HOST is always the host that wrote it.
 //
 // Nothing that comes out of an exchange is evidence. Statements (beats, exports, accepted, told) are signed by the host
 // that made them, and readers check that; an object is named by its SHA-256, and Get checks that. So an exchange can lie
@@ -42,12 +42,6 @@ type Exchange interface {
 	// an error that stands alone ends the sweep, and what came before it is not all. Objects cannot be listed.
 	List(ctx context.Context, under Key) iter.Seq2[Entry, error]
 
-	// Watch yields what List yields and then every change, until ctx is done or the loop is left. It misses no last
-	// value: while the exchange cannot be reached it yields errors that wrap ErrUnavailable, one each time contact is
-	// lost, and afterwards goes on with all that changed meanwhile. A value can come more than once; of several quick
-	// changes, only the last may come. Any other error ends it.
-	Watch(ctx context.Context, under Key) iter.Seq2[Entry, error]
-
 	// Claim says who may tell the alert id, and makes it this host if nobody holds it. A lease that has ended is taken
 	// over by the next who claims. Times are the exchange's own. Where Claim fails, the caller tells the alert anyway, in
 	// its turn: twice is better than never.
@@ -59,7 +53,7 @@ type Entry struct {
 	Key   Key
 	Value []byte
 	At    time.Time // when it was stored, by the exchange's clock: for people, never for judging silence
-	Err   error     // why there is no Value, in a List or Watch: this key is there and cannot be read
+	Err   error     // why there is no Value, in a List: this key is there and cannot be read
 }
 
 // A Claim says who may tell an alert.

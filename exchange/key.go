@@ -49,7 +49,7 @@ const (
 	maxRest = 128
 )
 
-// A Key names one value: KIND/HOST/REST. As an argument of List and Watch, a Key without Host or Rest means all hosts, or
+// A Key names one value: KIND/HOST/REST. As an argument of List, a Key without Host or Rest means all hosts, or
 // all that a host has. One with a Rest and no Host means that one value of each host: a host that leaves a million others
 // keeps nobody busy with them.
 type Key struct {
@@ -100,7 +100,7 @@ func (k Key) Check() error {
 	return nil
 }
 
-// CheckUnder reports why k cannot be listed or watched.
+// CheckUnder reports why k cannot be listed.
 func (k Key) CheckUnder() error {
 	switch {
 	case k.Kind.Limit() == 0:

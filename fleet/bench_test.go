@@ -143,10 +143,6 @@ func (f files) Get(context.Context, exchange.Key) (exchange.Entry, error) {
 
 func (files) List(context.Context, exchange.Key) iter.Seq2[exchange.Entry, error] { panic("not here") }
 
-func (files) Watch(context.Context, exchange.Key) iter.Seq2[exchange.Entry, error] {
-	panic("not here")
-}
-
 func (files) Claim(context.Context, string, time.Duration) (exchange.Claim, error) {
 	panic("not here")
 }

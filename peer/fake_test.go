@@ -129,10 +129,6 @@ func (d door) List(_ context.Context, under exchange.Key) iter.Seq2[exchange.Ent
 	}
 }
 
-func (d door) Watch(context.Context, exchange.Key) iter.Seq2[exchange.Entry, error] {
-	return func(func(exchange.Entry, error) bool) {}
-}
-
 func (d door) Claim(_ context.Context, id string, lease time.Duration) (exchange.Claim, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

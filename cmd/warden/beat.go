@@ -257,10 +257,6 @@ func (u unreached) List(context.Context, exchange.Key) iter.Seq2[exchange.Entry,
 	return u.none
 }
 
-func (u unreached) Watch(context.Context, exchange.Key) iter.Seq2[exchange.Entry, error] {
-	return u.none
-}
-
 func (u unreached) Claim(context.Context, string, time.Duration) (exchange.Claim, error) {
 	return exchange.Claim{}, u.fault()
 }

@@ -78,7 +78,7 @@ func (x *Exchange) claims(ctx context.Context, all string) ([]exchange.Stored, u
 		return nil, 0, err
 	}
 	var stored []exchange.Stored
-	next, _, err := x.sweep(ctx, ClaimsStream, all, 1, last.seq, func(m message) bool {
+	next, err := x.sweep(ctx, ClaimsStream, all, 1, last.seq, func(m message) bool {
 		if c, ok := parseClaim(m); ok {
 			stored = append(stored, c)
 		}

@@ -70,62 +70,25 @@ func (x *Exchange) List(ctx context.Context, under exchange.Key) iter.Seq2[excha
 		}
 		ctx, cancel := within(ctx, sweepTime)
 		defer cancel()
-		if _, _, err := x.since(ctx, under, 0, yield); err != nil {
+		if err := x.list(ctx, under, yield); err != nil {
 			yield(exchange.Entry{}, fmt.Errorf("list %s: %w", under, err))
 		}
 	}
 }
 
-// Watch implements exchange.Exchange.
-func (x *Exchange) Watch(ctx context.Context, under exchange.Key) iter.Seq2[exchange.Entry, error] {
-	return func(yield func(exchange.Entry, error) bool) {
-		if err := under.CheckUnder(); err != nil {
-			yield(exchange.Entry{}, err)
-			return
-		}
-		tick := time.NewTicker(x.poll)
-		defer tick.Stop()
-		var seen uint64
-		for lost := false; ; {
-			once, cancel := context.WithTimeout(ctx, sweepTime)
-			last, stopped, err := x.since(once, under, seen, yield)
-			cancel()
-			seen = last
-			switch {
-			case stopped || ctx.Err() != nil:
-				return
-			case err != nil && !errors.Is(err, exchange.ErrUnavailable):
-				yield(exchange.Entry{}, fmt.Errorf("watch %s: %w", under, err))
-				return
-			case err != nil && !lost && !yield(exchange.Entry{}, fmt.Errorf("watch %s: %w", under, err)):
-				return
-			}
-			lost = err != nil
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-		}
-	}
-}
-
-// since yields what was stored under a key after the sequence seen, and returns the last sequence that was seen.
-func (x *Exchange) since(ctx context.Context, under exchange.Key, seen uint64, yield func(exchange.Entry, error) bool) (uint64, bool, error) {
+// list yields what is stored under a key, up to what the leader has last.
+func (x *Exchange) list(ctx context.Context, under exchange.Key, yield func(exchange.Entry, error) bool) error {
 	stream, filter := StreamOf(under.Kind), Under(under)
 	leader, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 	last, err := x.lead(leader, stream, getRequest{LastFor: filter})
 	if errors.Is(err, errNoMessage) {
-		return 0, false, nil
+		return nil
 	}
 	if err != nil {
-		return seen, false, err
+		return err
 	}
-	if last.seq < seen { // the newest expired, or the streams were made anew
-		seen = 0
-	}
-	next, stopped, err := x.sweep(ctx, stream, filter, seen+1, last.seq, func(m message) bool {
+	_, err = x.sweep(ctx, stream, filter, 1, last.seq, func(m message) bool {
 		key, ok := parse(m.subject)
 		if !ok {
 			return true
@@ -139,7 +102,7 @@ func (x *Exchange) since(ctx context.Context, under exchange.Key, seen uint64, y
 		}
 		return yield(e, nil)
 	})
-	return next - 1, stopped, err
+	return err
 }
 
 // putObject stores the chunks of an object, the last one last: where that is, and is young enough, all are.
@@ -199,7 +162,7 @@ func (x *Exchange) chunk(ctx context.Context, subject string) (message, error) {
 	if err != nil {
 		return message{}, err
 	}
-	_, _, err = x.sweep(ctx, ObjectsStream, subject, last.seq, last.seq, func(got message) bool {
+	_, err = x.sweep(ctx, ObjectsStream, subject, last.seq, last.seq, func(got message) bool {
 		m = got
 		return true
 	})

@@ -7,8 +7,6 @@
 //   - get a statement: ask the stream's leader, so that an old value is not taken for the newest;
 //   - list: ask the leader for the last sequence under the key, then read in batches, from any replica, until that
 //     sequence was seen. A replica that lags behind is asked again; without a leader nothing is known (ErrUnavailable);
-//   - watch: the same, over and over, from the last sequence that was seen. It keeps nothing on the servers, so the loss
-//     of a node, or of all, loses no change;
 //   - objects: chunks of half a megabyte, each under a subject of its own. Their name is the hash of the whole, which Get
 //     checks, so any replica will do;
 //   - claim: read the claims of an id, and store one on the condition that none was stored since.
@@ -49,15 +47,8 @@ type Options struct {
 	CA      []byte   // the certificates, in PEM, that the servers' certificates must lead to; none means the system's
 	Seed    []byte   // the host's nkey seed, SU…
 
-	Poll  time.Duration // how often Watch asks; 0 means DefaultPoll
-	Tries time.Duration // how long to wait for an answer before asking again; 0 means DefaultTries
+	Tries time.Duration // how long to wait for an answer before asking again; 0 means two seconds
 }
-
-// The defaults of Options.
-const (
-	DefaultPoll  = 5 * time.Second
-	DefaultTries = 2 * time.Second
-)
 
 // The deadlines of what is called without one.
 const (
@@ -71,7 +62,6 @@ type Exchange struct {
 	host    string
 	nc      *nats.Conn
 	js      jetstream.JetStream
-	poll    time.Duration
 	try     time.Duration
 	refused *refusals
 }
@@ -86,12 +76,9 @@ func Connect(ctx context.Context, o Options) (*Exchange, error) {
 	where := strings.Join(o.Servers, ", ")
 	ctx, cancel := context.WithTimeout(ctx, connectTime) // whoever has more time needs it for something else
 	defer cancel()
-	x := &Exchange{host: o.Host, poll: o.Poll, try: o.Tries, refused: new(refusals)}
-	if x.poll <= 0 {
-		x.poll = DefaultPoll
-	}
+	x := &Exchange{host: o.Host, try: o.Tries, refused: new(refusals)}
 	if x.try <= 0 {
-		x.try = DefaultTries
+		x.try = 2 * time.Second
 	}
 	opts.AsyncErrorCB = func(_ *nats.Conn, _ *nats.Subscription, err error) { x.refused.note(err) }
 	if deadline, ok := ctx.Deadline(); ok {

@@ -148,29 +148,29 @@ const (
 )
 
 // sweep calls each for the messages under filter, from the sequence from on, until it has seen the sequence last, which
-// the leader knows of. It returns the next sequence, and whether each asked to stop. A message that is replaced meanwhile
-// can come twice, the newer one later.
-func (x *Exchange) sweep(ctx context.Context, stream, filter string, from, last uint64, each func(message) bool) (uint64, bool, error) {
+// the leader knows of, or each wants no more. It returns the next sequence. A message that is replaced meanwhile can come
+// twice, the newer one later.
+func (x *Exchange) sweep(ctx context.Context, stream, filter string, from, last uint64, each func(message) bool) (uint64, error) {
 	for from <= last {
 		next, stopped, err := x.batch(ctx, stream, filter, from, last, each)
 		if err != nil || stopped {
-			return next, stopped, err
+			return next, err
 		}
 		if next == from { // nobody has it: it has expired, or was replaced
 			select {
 			case <-ctx.Done():
-				return next, false, fmt.Errorf("%w: the replicas lag behind: %w", exchange.ErrUnavailable, ctx.Err())
+				return next, fmt.Errorf("%w: the replicas lag behind: %w", exchange.ErrUnavailable, ctx.Err())
 			case <-time.After(20 * time.Millisecond):
 			}
 			now, err := x.lead(ctx, stream, getRequest{LastFor: filter})
 			if err != nil && !errors.Is(err, errNoMessage) {
-				return next, false, err
+				return next, err
 			}
 			last = now.seq
 		}
 		from = next
 	}
-	return from, false, nil
+	return from, nil
 }
 
 // batch asks any replica for some messages. It returns the sequence after the last one that came. Where there is anything

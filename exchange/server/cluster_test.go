@@ -49,16 +49,21 @@ func TestNothingAcknowledgedIsLostWhenNodesDie(t *testing.T) {
 			}
 		})
 	}
-	// Somebody watches through it all.
-	var seen sync.Map
+	// Somebody looks through it all, and sees what is there, or that it cannot be seen.
 	watching, leave := context.WithCancel(t.Context())
 	watcher := c.connect(t, "d")
 	wg.Go(func() {
-		for e, err := range watcher.Watch(watching, exchange.Key{Kind: exchange.Told}) {
-			if err == nil && e.Err == nil {
-				seen.Store(e.Key.String(), string(e.Value))
-			} else if !errors.Is(err, exchange.ErrUnavailable) {
-				t.Errorf("the watch says %+v, %v", e, err)
+		for watching.Err() == nil {
+			before, seen, whole := count(), 0, true
+			for e, err := range watcher.List(watching, exchange.Key{Kind: exchange.Told}) {
+				if err := errors.Join(err, e.Err); err != nil && !errors.Is(err, exchange.ErrUnavailable) && watching.Err() == nil {
+					t.Errorf("the list says %+v, %v", e, err)
+				}
+				whole = whole && err == nil
+				seen++
+			}
+			if whole && seen < before {
+				t.Errorf("a list has %d of %d values that were acknowledged before it", seen, before)
 			}
 		}
 	})
@@ -89,20 +94,6 @@ func TestNothingAcknowledgedIsLostWhenNodesDie(t *testing.T) {
 		return nil
 	})
 	stop()
-	eventually(t, "the watch sees all", func() error {
-		mu.Lock()
-		defer mu.Unlock()
-		missing := 0
-		for key, value := range acked {
-			if got, ok := seen.Load(key); !ok || got != value {
-				missing++
-			}
-		}
-		if missing > 0 {
-			return fmt.Errorf("%d of %d are missing", missing, len(acked))
-		}
-		return nil
-	})
 	leave()
 	wg.Wait()
 
@@ -176,31 +167,8 @@ func TestAPartitionIsNoticedAndHeals(t *testing.T) {
 	}
 	inside, outside := at("b", (cutOff+1)%3), at("a", cutOff)
 	put(t, inside, beat("b"), "0")
-	watching, stop := context.WithCancel(t.Context())
-	defer stop()
-	type event struct {
-		value string
-		err   error
-	}
-	events := make(chan event, 100)
-	go func() {
-		for e, err := range outside.Watch(watching, exchange.Key{Kind: exchange.Beats}) {
-			events <- event{string(e.Value), err}
-		}
-		close(events)
-	}()
-	next := func() event {
-		t.Helper()
-		select {
-		case e := <-events:
-			return e
-		case <-time.After(40 * time.Second):
-			t.Fatal("the watch says nothing")
-			return event{}
-		}
-	}
-	if e := next(); e.value != "0" {
-		t.Fatalf("the watch begins with %+v", e)
+	if got := collect(t, outside, exchange.Key{Kind: exchange.Beats}); got["beats/b"] != "0" {
+		t.Fatalf("before: %v", got)
 	}
 
 	c.isolate(cutOff, true)
@@ -231,17 +199,17 @@ func TestAPartitionIsNoticedAndHeals(t *testing.T) {
 	if claim, err := outside.Claim(short, "x", time.Minute); !errors.Is(err, exchange.ErrUnavailable) {
 		t.Errorf("Claim there: %+v, %v; want ErrUnavailable", claim, err)
 	}
-	if e := next(); !errors.Is(e.err, exchange.ErrUnavailable) {
-		t.Errorf("the watch says %+v, want ErrUnavailable", e)
-	}
 	put(t, inside, beat("b"), "2")
 
 	c.isolate(cutOff, false)
-	for e := next(); e.value != "2"; e = next() {
-		if e.value == "" && e.err == nil {
-			t.Fatal("the watch ended")
+	eventually(t, "a sees what b wrote meanwhile", func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		if e, err := outside.Get(ctx, beat("b")); err != nil || string(e.Value) != "2" {
+			return fmt.Errorf("%q, %v", e.Value, err)
 		}
-	}
+		return nil
+	})
 	eventually(t, "a writes again", func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()

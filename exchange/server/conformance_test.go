@@ -2,9 +2,7 @@ package server
 
 import (
 	"bytes"
-	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -35,7 +33,6 @@ func TestExchange(t *testing.T) {
 				{"what is put is got", putAndGet},
 				{"bad keys and values are refused", badKeys},
 				{"a list has all below, with values", list},
-				{"a watch misses no last value", watch},
 				{"objects are named by their hash", objects},
 				{"one of many claims", claims},
 			} {
@@ -168,29 +165,6 @@ func list(t *testing.T, as func(*testing.T, string) exchange.Exchange) {
 			t.Errorf("List(%v) (-want +got):\n%s", c.under, diff)
 		}
 	}
-}
-
-func watch(t *testing.T, as func(*testing.T, string) exchange.Exchange) {
-	a, b := as(t, "a.example"), as(t, "b")
-	under := exchange.Key{Kind: exchange.Accepted}
-	key := exchange.Key{Kind: exchange.Accepted, Host: "a.example", Rest: "claude"}
-	put(t, a, key, "0")
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	n := 0
-	for e, err := range b.Watch(ctx, under) {
-		if err != nil || e.Err != nil {
-			t.Fatal(err, e.Err)
-		}
-		if want := fmt.Sprint(n); string(e.Value) != want {
-			continue // a value may come twice
-		}
-		if n++; n == 3 {
-			return
-		}
-		put(t, a, key, fmt.Sprint(n))
-	}
-	t.Errorf("the watch ended after %d values: %v", n, ctx.Err())
 }
 
 func objects(t *testing.T, as func(*testing.T, string) exchange.Exchange) {

@@ -78,7 +78,7 @@ func start(t testing.TB, node Node, hosts []Host) *Server {
 func (f *fleet) options(host string) jetstream.Options {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	o := jetstream.Options{Host: host, CA: f.ca, Seed: f.seeds[host], Poll: 20 * time.Millisecond, Tries: time.Second}
+	o := jetstream.Options{Host: host, CA: f.ca, Seed: f.seeds[host], Tries: time.Second}
 	scheme := "nats://"
 	if f.ca != nil {
 		scheme = "tls://"
