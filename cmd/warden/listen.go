@@ -61,6 +61,8 @@ func (g *globals) listen(ctx context.Context, opts listenOptions, host string) (
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          log.New(g.streams.Err, "warden: page: ", 0),
 		BaseContext:       func(net.Listener) context.Context { return ctx },
+		// OPTIONS * is a request like any other.
+		DisableGeneralOptionsHandler: true,
 	}
 	where := "http://" + listener.Addr().String() + "/"
 	if unix {

@@ -417,6 +417,18 @@ func TestServeWithoutPassesMakesNone(t *testing.T) {
 	if status, body := d.get(t, ""); status != 200 || !strings.Contains(body, "not looked at yet") {
 		t.Errorf("%d\n%s", status, body)
 	}
+	// What the library would answer by itself, whoever is asked.
+	conn, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(d.url, "http://"), "/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "OPTIONS * HTTP/1.1\r\nHost: other.example\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 421 ") {
+		t.Errorf("OPTIONS *: %q, %v", answer, err)
+	}
 	d.cancel()
 	if code := <-d.code; code != cli.Yes {
 		t.Errorf("exit code %d: %s", code, d.said)

@@ -66,7 +66,7 @@ func (s *site) peersOnPage(p *page.Site, warn func(string, error)) {
 		return
 	}
 	if !v.Fresh {
-		warn("other hosts", fmt.Errorf("they were looked at %s; that is the business of gatehouse-peers.service", v.LookedAt))
+		warn("other hosts", fmt.Errorf("last seen: %s; looking is the business of gatehouse-peers.service", v.LookedAt))
 	}
 	for _, f := range v.Findings {
 		p.Peers = append(p.Peers, peerOnPage("", time.Time{}, f, p.At))
@@ -111,7 +111,7 @@ func (s *site) saidOnPage(p *page.Site, r *peerRow, fresh bool) {
 		}
 		shown := page.Gate{Host: r.Host, Name: g.Name, Result: g.Result, Tree: g.Accepted, CheckedAt: r.PassedAt}
 		switch r.Finding {
-		case peer.Silent, peer.Unseen, peer.BadSignature, peer.Replayed, peer.Unavailable:
+		case peer.Silent, peer.Unseen, peer.BadSignature, peer.Replayed:
 			fresh = false
 		}
 		switch {

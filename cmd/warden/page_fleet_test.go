@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,7 +34,7 @@ func TestThePageShowsPeersAndWhatTheySay(t *testing.T) {
 	hosts := threeHosts(t, told.URL, func(string) string { return fmt.Sprintf("{directory: %s}", place) })
 	a := hosts[0]
 
-	if s := a.page(); !slices.ContainsFunc(s.Warnings, func(w string) bool { return strings.Contains(w, "they were looked at never") }) {
+	if s := a.page(); !slices.ContainsFunc(s.Warnings, func(w string) bool { return strings.Contains(w, "last seen: never") }) {
 		t.Errorf("before the first look: %q", s.Warnings)
 	}
 	for _, h := range hosts {
@@ -73,6 +74,22 @@ func TestThePageShowsPeersAndWhatTheySay(t *testing.T) {
 		if !strings.Contains(text, line) {
 			t.Errorf("no %q in the metrics", line)
 		}
+	}
+
+	// Looks that do not reach the exchange say nothing of anybody either.
+	if err := os.Rename(place, place+".away"); err != nil {
+		t.Fatal(err)
+	}
+	live(hosts[:1], 2, nil)
+	if g := said(a.page(), "host-b"); g.Result != "overdue" {
+		t.Errorf("the exchange was away for an hour, and host-b is shown as %+v", g)
+	}
+	if err := os.Rename(place+".away", place); err != nil {
+		t.Fatal(err)
+	}
+	a.run("beat")
+	if g := said(a.page(), "host-b"); g.Result != "missing" {
+		t.Errorf("the exchange is back, and host-b is shown as %+v", g)
 	}
 
 	// A look that is too long ago says nothing of anybody.

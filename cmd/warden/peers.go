@@ -73,7 +73,7 @@ type peerFinding struct {
 type peersView struct {
 	Schema   string          `json:"schema"`
 	Host     string          `json:"host"`
-	LookedAt string          `json:"looked,omitempty"` // how long ago, or why that is not known
+	LookedAt string          `json:"looked,omitempty"` // how long ago the exchange was reached, or why that is not known
 	Fresh    bool            `json:"fresh"`            // it is not too long ago
 	Own      *peer.Heartbeat `json:"heartbeat,omitempty"`
 	Peers    []peerRow       `json:"peers"`
@@ -158,7 +158,7 @@ func (s *site) peersView() (*peersView, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.looked(memory.Read, now)
+	v.looked(memory.Seen, now)
 	v.Strange = memory.Strange
 	for _, f := range memory.Findings {
 		if f.Host == "" {
@@ -175,7 +175,7 @@ func (s *site) peersView() (*peersView, error) {
 	return v, nil
 }
 
-// looked says how long ago the last look was, by the clock that is never set.
+// looked says how long ago the last look was that reached the exchange, by the clock that is never set.
 func (v *peersView) looked(last, now peer.Reading) {
 	switch {
 	case last.BootID == "":
@@ -273,7 +273,7 @@ func (g *globals) printPeers(s *site, v *peersView) error {
 		printPing(out, v.Ping)
 	}
 	if s.config.Peers != nil && !v.Fresh && len(v.Peers) > 0 {
-		fmt.Fprintf(out, "\nthe last look is too old to tell; look anew with: %s beat\n", s.warden.Program)
+		fmt.Fprintf(out, "\nwhat was seen last is too old to tell; look anew with: %s beat\n", s.warden.Program)
 	}
 	return nil
 }
