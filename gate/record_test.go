@@ -67,9 +67,9 @@ func TestDecisionsAreLogged(t *testing.T) {
 		if d.Action != Deny || d.Repeated != n || len(d.ID) != 14 {
 			t.Errorf("%d: %s, repeated %d, id %q", n, d.Action, d.Repeated, d.ID)
 		}
-		e, err := ledger.In(h.options.State).Find(t.Context(), d.ID)
+		said, err := ledger.In(h.options.State).History(t.Context(), d.ID)
 		must(t, err)
-		if e.Line != "git push origin main" || e.Verdict != ledger.Deny || e.Subject != d.Subject || len(e.Reasons) == 0 || e.PolicyTree != g.Provenance().Tree {
+		if e := said[0]; e.Line != "git push origin main" || e.Verdict != ledger.Deny || e.Subject != d.Subject || len(e.Reasons) == 0 || e.PolicyTree != g.Provenance().Tree {
 			t.Errorf("%+v", e)
 		}
 	}

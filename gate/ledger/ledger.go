@@ -177,7 +177,7 @@ func (l Log) rotate(f *os.File, last link, e *Entry) error {
 
 // before returns where the log ends that comes before a closed file.
 func (l Log) before(name string) (*Dropped, error) {
-	f, err := os.Open(l.path(name))
+	f, err := open(l.path(name))
 	if err != nil {
 		return nil, err
 	}

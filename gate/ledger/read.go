@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -34,18 +33,15 @@ var ErrStop = errors.New("enough")
 
 func (l Log) each(ctx context.Context, newest bool, do func(Line) error) error {
 	err := l.eachFile(newest, func(f *os.File) error {
-		lines, err := readLines(f)
+		lines, err := linesOf(f, newest)
 		if err != nil {
 			return err
 		}
-		for i := range lines {
-			if newest {
-				i = len(lines) - 1 - i
-			}
+		for n, raw := range lines {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if err := do(parsed(f.Name(), i+1, lines[i])); err != nil {
+			if err := do(parsed(f.Name(), n, raw)); err != nil {
 				return err
 			}
 		}
@@ -65,14 +61,14 @@ func parsed(file string, number int, raw []byte) Line {
 // eachFile opens the files. The current one is opened before the closed ones are listed, and left out of these: so none
 // is missed that is renamed meanwhile.
 func (l Log) eachFile(newest bool, do func(*os.File) error) error {
-	now, err := os.Open(l.path(current))
+	now, err := open(l.path(current))
 	if err != nil && !notThere(err) {
 		return err
 	}
-	var open os.FileInfo
+	var written os.FileInfo
 	if err == nil {
 		defer now.Close()
-		if open, err = now.Stat(); err != nil {
+		if written, err = now.Stat(); err != nil {
 			return err
 		}
 	}
@@ -81,7 +77,7 @@ func (l Log) eachFile(newest bool, do func(*os.File) error) error {
 		return err
 	}
 	each := func(name string) error {
-		f, err := os.Open(l.path(name))
+		f, err := open(l.path(name))
 		if notThere(err) {
 			return nil // retention took it
 		}
@@ -89,14 +85,14 @@ func (l Log) eachFile(newest bool, do func(*os.File) error) error {
 			return err
 		}
 		defer f.Close()
-		if info, err := f.Stat(); err != nil || open != nil && os.SameFile(info, open) {
+		if info, err := f.Stat(); err != nil || written != nil && os.SameFile(info, written) {
 			return err
 		}
 		return do(f)
 	}
 	if newest {
 		slices.Reverse(names)
-		if open != nil {
+		if written != nil {
 			if err := do(now); err != nil {
 				return err
 			}
@@ -107,25 +103,17 @@ func (l Log) eachFile(newest bool, do func(*os.File) error) error {
 			return err
 		}
 	}
-	if !newest && open != nil {
+	if !newest && written != nil {
 		return do(now)
 	}
 	return nil
 }
 
-// Find returns the decision whose id begins with prefix, with or without its c-.
-func (l Log) Find(ctx context.Context, prefix string) (*Entry, error) {
-	entries, err := l.History(ctx, prefix)
-	if err != nil {
-		return nil, err
-	}
-	return entries[0], nil
-}
+// errUnknown means that no decision has the id.
+var errUnknown = errors.New("no decision in the log has this id")
 
-// ErrUnknown means that no decision has the id.
-var ErrUnknown = errors.New("no decision in the log has this id")
-
-// History returns the decision whose id begins with prefix, and what else the log says about it, oldest first.
+// History returns the decision whose id begins with prefix, with or without its c-, and what else the log says about it,
+// oldest first.
 func (l Log) History(ctx context.Context, prefix string) ([]*Entry, error) {
 	digits := strings.ToLower(strings.TrimPrefix(prefix, "c-"))
 	if len(digits) < 4 || len(digits) > 12 || strings.Trim(digits, "0123456789abcdef") != "" {
@@ -134,7 +122,7 @@ func (l Log) History(ctx context.Context, prefix string) ([]*Entry, error) {
 	var found []*Entry
 	needle := []byte(`"id":"c-` + digits)
 	err := l.eachFile(false, func(f *os.File) error {
-		lines, err := readLines(f)
+		lines, err := linesOf(f, false)
 		if err != nil {
 			return err
 		}
@@ -162,7 +150,7 @@ func (l Log) History(ctx context.Context, prefix string) ([]*Entry, error) {
 	}
 	switch len(ids) {
 	case 0:
-		return nil, fmt.Errorf("%s: %w", prefix, ErrUnknown)
+		return nil, fmt.Errorf("%s: %w", prefix, errUnknown)
 	case 1:
 	default:
 		return nil, fmt.Errorf("%s begins the ids of %d decisions: %s", prefix, len(ids), strings.Join(ids[:min(len(ids), 5)], ", "))
@@ -254,7 +242,7 @@ func (w *follower) close() {
 // read gives what is new. It reports whether there is another file to read at once.
 func (w *follower) read() (again bool, err error) {
 	if w.f == nil {
-		f, err := os.Open(w.log.path(current))
+		f, err := open(w.log.path(current))
 		if notThere(err) {
 			return false, nil
 		}
@@ -267,13 +255,13 @@ func (w *follower) read() (again bool, err error) {
 		}
 	}
 	// Asked before it is read: whoever renames it has written all that will ever be in it.
-	open, err := w.f.Stat()
+	held, err := w.f.Stat()
 	if err != nil {
 		return false, err
 	}
 	named, err := os.Stat(w.log.path(current))
-	moved := notThere(err) || err == nil && !os.SameFile(open, named) || open.Size() < w.offset
-	data, err := io.ReadAll(io.NewSectionReader(w.f, w.offset, 1<<40))
+	moved := notThere(err) || err == nil && !os.SameFile(held, named) || held.Size() < w.offset
+	data, err := io.ReadAll(io.NewSectionReader(w.f, w.offset, maxFile))
 	if err != nil {
 		return false, err
 	}
@@ -301,14 +289,14 @@ func (w *follower) missed() error {
 		if i+1 < len(names) && firstSeq(names[i+1]) <= w.last+1 {
 			continue
 		}
-		f, err := os.Open(filepath.Join(w.log.Dir, name))
+		f, err := open(w.log.path(name))
 		if notThere(err) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		lines, err := readLines(f)
+		lines, err := linesOf(f, false)
 		f.Close()
 		if err != nil {
 			return err
@@ -317,7 +305,7 @@ func (w *follower) missed() error {
 			if seq, _, ok := beginning(raw); ok && seq <= w.last {
 				continue
 			}
-			if err := w.give(parsed(f.Name(), n+1, raw)); err != nil {
+			if err := w.give(parsed(f.Name(), n, raw)); err != nil {
 				return err
 			}
 		}

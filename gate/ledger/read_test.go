@@ -33,7 +33,7 @@ func TestADecisionIsFoundByTheBeginningOfItsID(t *testing.T) {
 		"":               "no decision id",
 		"c-0000000000":   "no decision in the log",
 	} {
-		if _, err := l.Find(t.Context(), id); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := l.History(t.Context(), id); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", id, err, want)
 		}
 	}
@@ -49,7 +49,7 @@ func TestAShortIDThatFitsSeveralDecisionsIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		if other, ok := seen[e.ID[:6]]; ok {
-			if _, err := l.Find(t.Context(), e.ID[:6]); err == nil || !strings.Contains(err.Error(), other) || !strings.Contains(err.Error(), e.ID) {
+			if _, err := l.History(t.Context(), e.ID[:6]); err == nil || !strings.Contains(err.Error(), other) || !strings.Contains(err.Error(), e.ID) {
 				t.Errorf("%v", err)
 			}
 			return
@@ -224,9 +224,9 @@ func TestAStoredLogIsReadForEver(t *testing.T) {
 	if r := verify(t, l); r.Break != nil || r.Entries != 5 || r.Head.Count != 5 {
 		t.Errorf("%+v %v", r, r.Break)
 	}
-	e, err := l.Find(t.Context(), "c-a7ae")
-	if err != nil || e.Line != "git push --force" || e.Reasons[0].Why == "" {
-		t.Errorf("%+v %v", e, err)
+	said, err := l.History(t.Context(), "c-a7ae")
+	if err != nil || said[0].Line != "git push --force" || said[0].Reasons[0].Why == "" {
+		t.Errorf("%+v %v", said, err)
 	}
 }
 

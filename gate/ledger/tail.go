@@ -6,11 +6,14 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // A link is what the next entry needs of the last one.
@@ -32,16 +35,10 @@ type tail struct {
 
 // endOf reads the end of a file: of a whole one only the last line.
 func endOf(f *os.File) (tail, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return tail{}, err
-	}
-	if !info.Mode().IsRegular() {
-		return tail{}, fmt.Errorf("%s is no regular file; move it away", f.Name())
-	}
-	t := tail{size: info.Size(), last: start()}
-	if t.size == 0 {
-		return t, nil
+	size, err := sizeOf(f)
+	t := tail{size: size, last: start()}
+	if err != nil || size == 0 {
+		return t, err
 	}
 	for n := int64(4 << 10); ; n *= 16 {
 		n = min(n, t.size)
@@ -125,7 +122,7 @@ func beginning(line []byte) (seq uint64, prev string, ok bool) {
 
 // firstOf returns the number of the first entry of a file.
 func firstOf(f *os.File) (uint64, error) {
-	lines, err := readLines(f)
+	lines, err := linesOf(f, false)
 	if err != nil {
 		return 0, err
 	}
@@ -182,7 +179,7 @@ func lastOf(dir string) (link, error) {
 	if err != nil || len(names) == 0 {
 		return start(), err
 	}
-	f, err := os.Open(filepath.Join(dir, names[len(names)-1]))
+	f, err := open(filepath.Join(dir, names[len(names)-1]))
 	if err != nil {
 		return link{}, err
 	}
@@ -198,15 +195,59 @@ func lastOf(dir string) (link, error) {
 	return last, nil
 }
 
-// readLines reads the whole lines of a file, without their newlines.
-func readLines(f *os.File) ([][]byte, error) {
-	data, err := io.ReadAll(io.NewSectionReader(f, 0, 1<<40))
+// maxFile bounds what is read of one file. What Append writes is far smaller.
+const maxFile = 32 << 20
+
+// open opens a file of the log to read it. The agent's user may have put anything there: it waits for no writer of a pipe.
+func open(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
-	end := bytes.LastIndexByte(data, '\n')
-	if end < 0 {
-		return nil, nil
+	if _, err := sizeOf(f); err != nil {
+		f.Close()
+		return nil, err
 	}
-	return bytes.Split(data[:end], []byte{'\n'}), nil
+	return f, nil
+}
+
+// sizeOf is how long a file of the log is. What the log cannot have written is an error.
+func sizeOf(f *os.File) (int64, error) {
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return 0, err
+	case !info.Mode().IsRegular():
+		return 0, fmt.Errorf("%s is no regular file; move it away", f.Name())
+	case info.Size() > maxFile:
+		return 0, fmt.Errorf("%s is larger than any file of the log; move it away", f.Name())
+	}
+	return info.Size(), nil
+}
+
+// linesOf gives the whole lines of a file with their numbers, without their newlines.
+func linesOf(f *os.File, newest bool) (iter.Seq2[int, []byte], error) {
+	data, err := io.ReadAll(io.NewSectionReader(f, 0, maxFile))
+	if err != nil {
+		return nil, err
+	}
+	data = data[:bytes.LastIndexByte(data, '\n')+1]
+	return func(yield func(int, []byte) bool) {
+		if newest {
+			for n := bytes.Count(data, []byte{'\n'}); n > 0; n-- {
+				begin := bytes.LastIndexByte(data[:len(data)-1], '\n') + 1
+				if !yield(n, data[begin:len(data)-1]) {
+					return
+				}
+				data = data[:begin]
+			}
+			return
+		}
+		n := 0
+		for line := range bytes.Lines(data) {
+			if n++; !yield(n, line[:len(line)-1]) {
+				return
+			}
+		}
+	}, nil
 }

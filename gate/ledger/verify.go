@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,8 +18,8 @@ type Head struct {
 	PolicyTree string    // of that decision; empty where it was made without a policy
 }
 
-// Head returns where the log ends.
-func (l Log) Head() (Head, error) {
+// end returns where the log ends.
+func (l Log) end() (Head, error) {
 	var h Head
 	err := l.Newest(context.Background(), func(line Line) error {
 		e := line.Entry
@@ -39,7 +38,8 @@ func (l Log) Head() (Head, error) {
 	return h, err
 }
 
-// Checkpoint is Head after everything up to it was flushed to the disk, so that no crash can take back what it names.
+// Checkpoint returns where the log ends after everything up to there was flushed to the disk, so that no crash can take
+// back what it names.
 func (l Log) Checkpoint(ctx context.Context) (Head, error) {
 	h, err := l.checkpoint(ctx)
 	if err != nil {
@@ -63,9 +63,9 @@ func (l Log) checkpoint(ctx context.Context) (Head, error) {
 }
 
 func (l Log) flushed() (h Head, settled bool, err error) {
-	f, err := os.Open(l.path(current))
+	f, err := open(l.path(current))
 	if notThere(err) {
-		h, err := l.Head() // closed files are flushed before they are renamed
+		h, err := l.end() // closed files are flushed before they are renamed
 		_, statErr := os.Stat(l.path(current))
 		return h, notThere(statErr), err
 	}
@@ -73,7 +73,7 @@ func (l Log) flushed() (h Head, settled bool, err error) {
 		return Head{}, false, err
 	}
 	defer f.Close()
-	if h, err = l.Head(); err != nil {
+	if h, err = l.end(); err != nil {
 		return Head{}, false, err
 	}
 	if err := l.flush(f); err != nil {
@@ -87,12 +87,12 @@ func (l Log) flushed() (h Head, settled bool, err error) {
 	if err := l.flush(dir); err != nil {
 		return Head{}, false, err
 	}
-	open, err := f.Stat()
+	flushed, err := f.Stat()
 	if err != nil {
 		return Head{}, false, err
 	}
 	named, err := os.Stat(l.path(current))
-	return h, err == nil && os.SameFile(open, named), nil
+	return h, err == nil && os.SameFile(flushed, named), nil
 }
 
 // A Report is what Verify found.
@@ -227,8 +227,8 @@ func notes(t *Torn, gap []byte) bool {
 
 // unfinished counts the bytes after the last newline.
 func (l Log) unfinished() (int64, error) {
-	f, err := os.Open(l.path(current))
-	if errors.Is(err, os.ErrNotExist) {
+	f, err := open(l.path(current))
+	if notThere(err) {
 		return 0, nil
 	}
 	if err != nil {
@@ -240,17 +240,4 @@ func (l Log) unfinished() (int64, error) {
 		return 0, err
 	}
 	return end.torn.Bytes, nil
-}
-
-// Contains reports whether the entry that h names is in the log, as the one it was.
-func (l Log) Contains(ctx context.Context, h Head) (bool, error) {
-	found := false
-	err := l.Newest(ctx, func(line Line) error {
-		if e := line.Entry; e != nil && e.Seq <= h.Count {
-			found = e.Seq == h.Count && e.Hash == h.Hash
-			return ErrStop
-		}
-		return nil
-	})
-	return found, err
 }
