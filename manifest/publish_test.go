@@ -79,7 +79,7 @@ func TestPublishMakesAnExportThatRootCanRead(t *testing.T) {
 	}
 	for name, mode := range map[string]fs.FileMode{
 		"": 0o755, "manifest.json": 0o644, "objects": 0o755, "objects/" + objectName(digestA): 0o644,
-		"objects/" + digestA[:2]: 0o755, ".lock": 0o600,
+		"objects/" + digestA[:2]: 0o755, ".lock": 0o200,
 	} {
 		info, err := os.Lstat(filepath.Join(export, name))
 		must(t, err)
