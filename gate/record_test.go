@@ -1,9 +1,14 @@
 package gate
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"gatehouse/gate/ledger"
 	"gatehouse/gate/memory"
@@ -56,6 +61,33 @@ func TestRulesLookBackOnWhatRan(t *testing.T) {
 	if len(names) != 1 || names[0] != "pytest ran" {
 		t.Errorf("trace: %q", names)
 	}
+}
+
+func TestWhatRanIsRememberedWhateverBecameOfTheLog(t *testing.T) {
+	h := newRulesHost(t)
+	g := h.open()
+	d, err := g.Decide(t.Context(), h.in("s1", "pytest"))
+	must(t, err)
+	log := filepath.Join(h.options.State, "log", "decisions.jsonl")
+	must(t, errors.Join(os.Remove(log), unix.Mkfifo(log, 0o600)))
+	if err := g.Ran(t.Context(), h.in("s1", "pytest"), Outcome{}); err == nil || !strings.Contains(err.Error(), log) {
+		t.Errorf("after %s: got %v, want what is wrong with the log", d.ID, err)
+	}
+	h.judged(t, row{"push after the tests", "allow"}, g.Check(t.Context(), h.in("s1", "git push origin main")))
+}
+
+func TestASessionThatBeginsClearsAwayThoseOfLongAgo(t *testing.T) {
+	h := newRulesHost(t)
+	g := h.open()
+	for _, session := range []string{"old", "young"} {
+		must(t, g.Record(t.Context(), h.in(session, "pytest"), g.Check(t.Context(), h.in(session, "pytest")), Outcome{}))
+	}
+	long := time.Now().Add(-100 * 24 * time.Hour)
+	must(t, os.Chtimes(filepath.Join(h.options.State, "sessions", "old", "state"), long, long))
+	_, err := g.Start(t.Context(), h.in("new", ""))
+	must(t, err)
+	h.judged(t, row{"the old one", "deny rules"}, g.Check(t.Context(), h.in("old", "git push origin main")))
+	h.judged(t, row{"the young one", "allow"}, g.Check(t.Context(), h.in("young", "git push origin main")))
 }
 
 func TestDecisionsAreLogged(t *testing.T) {

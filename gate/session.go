@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"gatehouse/gate/ledger"
 	"gatehouse/gate/memory"
@@ -32,8 +33,14 @@ func (g *Gate) Prompt(ctx context.Context, r Request) error {
 	})
 }
 
+// keptSession is how long a session in which nothing happens is remembered.
+const keptSession = 90 * 24 * time.Hour
+
 // Start returns what an agent should know when its session begins, "" if nothing.
 func (g *Gate) Start(ctx context.Context, r Request) (string, error) {
+	if g.state != "" {
+		g.store().Expire(ctx, g.now().Add(-keptSession)) // what is left over can wait for the next session
+	}
 	s := g.first()
 	if s.err != nil {
 		return "Every command is refused here: " + s.err.Error() + ".", nil

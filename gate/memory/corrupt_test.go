@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -67,11 +68,40 @@ func TestAMemoryThatCannotBeUnderstoodIsAnError(t *testing.T) {
 		if load(t, s, project).Calls != 2 {
 			t.Errorf("%s: the project suffers", what)
 		}
-		must(t, s.Forget(t.Context(), session))
+		must(t, os.RemoveAll(s.dir(session))) // as the error says
 		must(t, s.Update(t.Context(), both, line("a", 2)))
 		if load(t, s, session).Calls != 2 {
 			t.Errorf("%s: the memory cannot be started anew", what)
 		}
+	}
+}
+
+// TestALinkThatLeadsNowhereIsNoMemoryWithoutCalls puts one where everything that is told would be lost.
+func TestALinkThatLeadsNowhereIsNoMemoryWithoutCalls(t *testing.T) {
+	s := Store{Dir: filepath.Join(t.TempDir(), "state")}
+	load(t, s, session) // nothing is there at all
+	for _, name := range []string{s.dir(session), filepath.Dir(s.dir(session)), filepath.Join(s.Dir, "joint"), s.Dir} {
+		must(t, s.Update(t.Context(), both, line("a", 2)))
+		must(t, errors.Join(os.RemoveAll(name), os.Symlink("nowhere", name)))
+		if st, err := s.Load(session); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: got %v, %v", name, st, err)
+		}
+		must(t, os.Remove(name))
+	}
+}
+
+func TestNobodyWaitsForAPipe(t *testing.T) {
+	s := Store{Dir: t.TempDir()}
+	must(t, unix.Mkfifo(filepath.Join(s.Dir, "joint"), 0o600))
+	failed := make(chan error, 1)
+	go func() { _, err := s.Load(session); failed <- err }()
+	select {
+	case err := <-failed:
+		if err == nil {
+			t.Error("what is under way cannot be read, and nothing is said")
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("it waits")
 	}
 }
 
@@ -87,7 +117,7 @@ func TestAChangeThatCannotBeUnderstoodIsAnError(t *testing.T) {
 		}
 	}
 	must(t, s.Update(t.Context(), []ID{Session("s2")}, line("b", 1))) // whom it does not concern
-	must(t, s.Forget(t.Context(), session))
+	must(t, os.Remove(joint))                                         // as the error says
 	must(t, s.Update(t.Context(), both, line("b", 1)))
 }
 

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"gatehouse/internal/wire"
 )
 
@@ -90,9 +92,10 @@ type jointChange struct {
 
 // jointWith returns the changes that are under way, or were cut short, and concern one of ids.
 func (s Store) jointWith(ids []ID) ([]jointChange, error) {
-	dir, err := os.Open(filepath.Join(s.Dir, "joint"))
+	name := filepath.Join(s.Dir, "joint")
+	dir, err := os.OpenFile(name, os.O_RDONLY|unix.O_DIRECTORY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, absent(filepath.Join(name, "any"))
 	}
 	if err != nil {
 		return nil, err

@@ -84,28 +84,6 @@ func (s Store) settle(ids []ID, changes []jointChange) error {
 	return nil
 }
 
-// holdAsIs locks id alone and removes the changes that concern it, for a memory that is to be forgotten and cannot be
-// understood.
-func (s Store) holdAsIs(ctx context.Context, id ID) (held, error) {
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.Wait, defaultWait))
-	defer cancel()
-	locks, err := s.lock(ctx, []ID{id})
-	if err != nil {
-		return nil, err
-	}
-	names, err := os.ReadDir(filepath.Join(s.Dir, "joint"))
-	for _, e := range names {
-		if concerns(e.Name(), []ID{id}) {
-			err = errors.Join(err, s.Disk.Remove(filepath.Join(s.Dir, "joint", e.Name())))
-		}
-	}
-	if err != nil {
-		locks.release()
-		return nil, err
-	}
-	return locks, nil
-}
-
 func (s Store) lock(ctx context.Context, ids []ID) (held, error) {
 	var numbers []int
 	for _, id := range ids {

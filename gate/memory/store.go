@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
@@ -114,33 +115,14 @@ func (s Store) apply(parts []part) error {
 	return nil
 }
 
-// Forget removes the memory id, also one that cannot be understood.
-func (s Store) Forget(ctx context.Context, id ID) error {
-	held, err := s.hold(ctx, []ID{id})
-	if errors.Is(err, ErrCorrupt) {
-		held, err = s.holdAsIs(ctx, id)
-	}
-	if err != nil {
-		return err
-	}
-	defer held.release()
-	return s.forget(id)
-}
-
-// forget removes the state first: what is left of the rest after a crash belongs to nobody.
-func (s Store) forget(id ID) error {
-	if err := s.Disk.Remove(s.file(id)); err != nil {
-		return err
-	}
-	return s.Disk.RemoveAll(s.dir(id))
-}
-
 // read returns what stands in the state file of id, the zero State where there is none.
 func (s Store) read(id ID) (*State, error) {
 	name := s.file(id)
 	data, err := readSealed(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return newState(), nil
+		if err = absent(name); err == nil {
+			return newState(), nil
+		}
 	}
 	var state *State
 	if err == nil {
@@ -154,6 +136,20 @@ func (s Store) read(id ID) (*State, error) {
 
 func (s Store) dir(id ID) string  { return filepath.Join(s.Dir, id.kind, id.key) }
 func (s Store) file(id ID) string { return filepath.Join(s.dir(id), "state") }
+
+// absent returns nil if nobody ever wrote what is not there: the nearest directory above that is there must be one. Behind a
+// link that leads nowhere nothing would be remembered, and nothing missed.
+func absent(name string) error {
+	for dir := filepath.Dir(name); ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if _, err := os.Stat(dir); err != nil {
+			return fmt.Errorf("%w: %v", ErrCorrupt, err)
+		}
+		return nil
+	}
+}
 
 // replace makes data the content of name. An error that comes after the deed is none: a caller that tried again would do
 // it twice.
