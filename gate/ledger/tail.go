@@ -195,8 +195,8 @@ func lastOf(dir string) (link, error) {
 	return last, nil
 }
 
-// maxFile bounds what is read of one file. What Append writes is far smaller.
-const maxFile = 32 << 20
+// maxFile bounds what is read of one file. One that Append wrote is full long before.
+const maxFile = 8 << 20
 
 // open opens a file of the log to read it. The agent's user may have put anything there: it waits for no writer of a pipe.
 func open(name string) (*os.File, error) {
