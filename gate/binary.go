@@ -14,6 +14,7 @@ import (
 	"gatehouse/gate/call"
 	"gatehouse/gate/policy"
 	"gatehouse/gate/shell"
+	"gatehouse/internal/spelling"
 )
 
 // systemPath is where programs are looked for if nobody says where.
@@ -287,5 +288,5 @@ func typo(name, other string) bool {
 	a, b := []byte(name), []byte(other)
 	slices.Sort(a)
 	slices.Sort(b)
-	return string(a) == string(b) || min(len(name), len(other)) > 4 && distance(name, other, 2) < 2
+	return string(a) == string(b) || min(len(name), len(other)) > 4 && spelling.Distance(name, other, 2) < 2
 }

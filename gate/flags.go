@@ -209,29 +209,6 @@ func nearest(text string, e *flags.Entry) string {
 	return spelling.Nearest(text, names)
 }
 
-// distance is the number of letters to change, add or leave out, at most limit.
-func distance(a, b string, limit int) int {
-	if len(a)-len(b) >= limit || len(b)-len(a) >= limit || len(a) > 64 {
-		return limit
-	}
-	row := make([]int, len(b)+1)
-	for n := range row {
-		row[n] = n
-	}
-	for i := range len(a) {
-		last := row[0]
-		row[0] = i + 1
-		for n := range len(b) {
-			cost := last
-			if a[i] != b[n] {
-				cost = 1 + min(last, row[n], row[n+1])
-			}
-			last, row[n+1] = row[n+1], cost
-		}
-	}
-	return min(row[len(b)], limit)
-}
-
 // stores are the places of harvested flags, the most trusted first. Where root keeps some, only what root wrote counts.
 func (g *Gate) stores() []flags.Store {
 	var stores []flags.Store

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gatehouse/gate/call"
+	"gatehouse/internal/spelling"
 )
 
 // missing refuses a read of what is not there, and names what was likely meant.
@@ -94,7 +95,7 @@ func (j *judge) near(p string) string {
 			if strings.EqualFold(n.Name(), base) {
 				return path.Join(dir, n.Name())
 			}
-			if d := distance(base, n.Name(), at); d < at && len(base) > 3 {
+			if d := spelling.Distance(base, n.Name(), at); d < at && len(base) > 3 {
 				best, at = path.Join(dir, n.Name()), d
 			}
 		}

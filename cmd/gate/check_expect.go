@@ -9,6 +9,7 @@ import (
 
 	"gatehouse/gate"
 	"gatehouse/internal/cli"
+	"gatehouse/internal/spelling"
 )
 
 // An expectation is one line of a file for --expect.
@@ -43,7 +44,7 @@ func parseExpectations(name string, data []byte) (list []expectation, err error)
 			e.action = gate.Deny
 		default:
 			hint := "use allow, ask or deny"
-			if nearest := cli.Nearest(word, []string{"allow", "ask", "deny"}); nearest != "" {
+			if nearest := spelling.Nearest(word, []string{"allow", "ask", "deny"}); nearest != "" {
 				hint = "did you mean " + nearest + "?"
 			}
 			errs = append(errs, fmt.Errorf("%s: %q is no answer; %s", at, shorten(word, 40), hint))

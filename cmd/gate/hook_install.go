@@ -13,6 +13,7 @@ import (
 
 	"gatehouse/gate/wiring"
 	"gatehouse/internal/cli"
+	"gatehouse/internal/spelling"
 	defaultgate "gatehouse/vendor-gate/default"
 )
 
@@ -180,7 +181,7 @@ func hookClientsOf(h wiring.Host, o hookOptions, args []string) ([]string, error
 	for _, arg := range args {
 		name, err := wiring.Canonical(arg)
 		if err != nil {
-			if near := cli.Nearest(arg, wiring.Names()); near != "" {
+			if near := spelling.Nearest(arg, wiring.Names()); near != "" {
 				err = fmt.Errorf("%w; did you mean %s?", err, near)
 			}
 			return nil, err

@@ -19,6 +19,7 @@ import (
 	"gatehouse/gate/spec"
 	"gatehouse/internal/cli"
 	"gatehouse/internal/durable"
+	"gatehouse/internal/spelling"
 	defaultgate "gatehouse/vendor-gate/default"
 )
 
@@ -158,7 +159,7 @@ func checkPresets(presets []string) error {
 	for _, name := range presets {
 		if !slices.Contains(known, name) {
 			hint := "there are " + strings.Join(known, ", ")
-			if nearest := cli.Nearest(name, known); nearest != "" {
+			if nearest := spelling.Nearest(name, known); nearest != "" {
 				hint = "did you mean " + nearest + "?"
 			}
 			return fmt.Errorf("no preset %q; %s", name, hint)

@@ -12,6 +12,7 @@ import (
 
 	"gatehouse/gate/rules/library"
 	"gatehouse/internal/cli"
+	"gatehouse/internal/spelling"
 )
 
 func newRulesLibraryCommand(g *globals) *cobra.Command {
@@ -100,7 +101,7 @@ func showEntry(out io.Writer, name string, asJSON bool) error {
 
 func noSuchEntry(name string) error {
 	hint := "gate rules library lists them"
-	if nearest := cli.Nearest(name, library.Names()); nearest != "" {
+	if nearest := spelling.Nearest(name, library.Names()); nearest != "" {
 		hint = "did you mean " + nearest + "?"
 	}
 	return fmt.Errorf("the library has no entry %q; %s", name, hint)

@@ -7,7 +7,8 @@ import (
 	"regexp"
 	"strings"
 
-	"gatehouse/internal/cli"
+
+	"gatehouse/internal/spelling"
 )
 
 // A step is one line of a file for "gate rules test".
@@ -92,7 +93,7 @@ func parseStep(text string) (step, error) {
 }
 
 func orWords(word, all string) string {
-	if nearest := cli.Nearest(word, strings.FieldsFunc(all, func(r rune) bool { return r == ',' || r == ' ' })); nearest != "" && nearest != "or" {
+	if nearest := spelling.Nearest(word, strings.FieldsFunc(all, func(r rune) bool { return r == ',' || r == ' ' })); nearest != "" && nearest != "or" {
 		return "did you mean " + nearest + "?"
 	}
 	return "use " + all

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"gatehouse/config"
-	"gatehouse/internal/cli"
+	"gatehouse/internal/spelling"
 	"gatehouse/manifest"
 )
 
@@ -96,7 +96,7 @@ func unknownGate(name string, all []target, from string) error {
 		names = append(names, t.gate)
 	}
 	hint := "yours: " + strings.Join(names, ", ")
-	if nearest := cli.Nearest(name, names); nearest != "" {
+	if nearest := spelling.Nearest(name, names); nearest != "" {
 		hint = "did you mean " + nearest + "?"
 	}
 	return fmt.Errorf("%s has no gate %q for you; %s (a gate that is new in warden.yaml is listed after the next pass of the warden)",

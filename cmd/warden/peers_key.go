@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gatehouse/internal/cli"
+	"gatehouse/internal/spelling"
 	"gatehouse/peer"
 )
 
@@ -83,7 +84,7 @@ func runPeersForget(ctx context.Context, g *globals, host string) error {
 			names = append(names, name)
 		}
 		hint := ""
-		if nearest := cli.Nearest(host, names); nearest != "" {
+		if nearest := spelling.Nearest(host, names); nearest != "" {
 			hint = "; did you mean " + nearest + "?"
 		}
 		return fmt.Errorf("nothing is remembered of a host %q%s", host, hint)

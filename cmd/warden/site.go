@@ -16,6 +16,7 @@ import (
 	"gatehouse/gate"
 	"gatehouse/internal/cli"
 	"gatehouse/internal/durable"
+	"gatehouse/internal/spelling"
 	"gatehouse/manifest"
 	"gatehouse/notify"
 	"gatehouse/reconcile"
@@ -165,7 +166,7 @@ func (s *site) unknownGate(name string) error {
 		}
 	}
 	hint := "configured: " + strings.Join(names, ", ")
-	if nearest := cli.Nearest(name, names); nearest != "" {
+	if nearest := spelling.Nearest(name, names); nearest != "" {
 		hint = "did you mean " + nearest + "?"
 	}
 	return fmt.Errorf("there is no gate %q; %s", name, hint)

@@ -79,6 +79,3 @@ func suggestCommand(root *cobra.Command, err error) error {
 	}
 	return fmt.Errorf("%w; see \"%s --help\"", err, strings.Trim(path, `"`))
 }
-
-// Nearest is what spelling has for it.
-func Nearest(word string, candidates []string) string { return spelling.Nearest(word, candidates) }

@@ -20,13 +20,13 @@ var mayImport = map[string][]string{
 	// The two doors.
 	"cmd/gate": {
 		"gate", "gate/harness", "gate/wiring", "gate/catalog", "gate/catalog/caller", "gate/policy", "gate/rules", "gate/rules/library", "gate/memory", "gate/ledger",
-		"gate/secret", "gate/ltl", "gate/spec", "gate/shell", "gate/flags", "gate/call", "manifest", "config", "vendor-gate/default", "internal/durable", "internal/cli",
+		"gate/secret", "gate/ltl", "gate/spec", "gate/shell", "gate/flags", "gate/call", "manifest", "config", "vendor-gate/default", "internal/durable", "internal/cli", "internal/spelling",
 	},
 	"cmd/gate-mcp":        {"gate", "gate/catalog", "gate/catalog/caller", "gate/ledger", "config", "internal/cli"}, // what gate mcp becomes
 	"cmd/warden-exchange": {"exchange", "exchange/server", "internal/durable", "internal/cli"},                      // what warden exchange becomes
 	"cmd/warden": {
 		"reconcile", "fleet", "peer", "exchange", "exchange/jetstream", "page", "systemd", "notify", "vendor-gate", "vendor-gate/default", "gate", "gate/flags", "gate/ledger",
-		"manifest", "config", "internal/safefs", "internal/durable", "internal/cli",
+		"manifest", "config", "internal/safefs", "internal/durable", "internal/cli", "internal/spelling",
 	},
 
 	// Root's side.

@@ -23,10 +23,7 @@ func Nearest(word string, names []string) string {
 
 // apart is how far two words are from each other, 3 for too far.
 func apart(a, b string) int {
-	d := 3
-	if len(a)-len(b) < d && len(b)-len(a) < d {
-		d = distance(a, b)
-	}
+	d := Distance(a, b, 3)
 	if d == 2 && len(a) < 5 && !sameLetters(a, b) {
 		d = 3 // list is not test
 	}
@@ -43,8 +40,11 @@ func sameLetters(a, b string) bool {
 	return string(x) == string(y)
 }
 
-// distance counts the bytes to insert, delete or replace that turn a into b.
-func distance(a, b string) int {
+// Distance counts the bytes to insert, delete or replace that turn a into b. Where it is limit or more, it says limit.
+func Distance(a, b string, limit int) int {
+	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
+		return limit
+	}
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
@@ -61,5 +61,5 @@ func distance(a, b string) int {
 			row[j+1] = min(change, row[j]+1, row[j+1]+1)
 		}
 	}
-	return row[len(b)]
+	return min(row[len(b)], limit)
 }
