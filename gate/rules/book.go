@@ -198,7 +198,7 @@ func (s *Set) Record(m Memories, events []Event, env Surroundings) error {
 	b := m.book()
 	if len(events) > 0 {
 		b.warned = nil
-		if s.settings.Consecutive {
+		if s.settings.consecutive {
 			b.tries = nil
 		}
 		b.bad = false
@@ -250,7 +250,7 @@ func (s *Set) forget(m Memories) error {
 // this turn.
 func (s *Set) Finish(m Memories) ([]Verdict, error) {
 	st := m.keeper()
-	if st != nil && st.Finish >= s.settings.FinishRetries {
+	if st != nil && st.Finish >= s.settings.finishRetries {
 		return nil, nil
 	}
 	var all []Verdict

@@ -84,16 +84,13 @@ func number64(r *wire.Reader, limit int) int {
 	return int(n)
 }
 
-func (s *Settings) read(r *wire.Reader) {
-	s.Mode = Mode(number64(r, int(Log)+1))
-	s.Scope = Scope(number64(r, int(Project)+1))
-	s.Retries = number64(r, maxCount+1)
-	s.Consecutive = r.Bool()
-	s.Report = number64(r, maxCount+1)
-	s.FinishRetries = number64(r, maxCount+1)
-	s.Unparseable = Unparseable{Interactive: r.Text(), Auto: r.Text()}
-	s.Announce = r.Bool()
-	s.ScanOutput = r.Bool()
+func (s *settings) read(r *wire.Reader) {
+	s.mode = Mode(number64(r, int(Log)+1))
+	s.scope = Scope(number64(r, int(Project)+1))
+	s.retries = number64(r, maxCount+1)
+	s.consecutive = r.Bool()
+	s.finishRetries = number64(r, maxCount+1)
+	s.announce = r.Bool()
 }
 
 func readRule(data string) (*rule, error) {

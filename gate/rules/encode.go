@@ -11,11 +11,11 @@ import (
 )
 
 // magic is the first line of a compiled set; the number is that of its form.
-const magic = "gatehouse/rules/1\n"
+const magic = "gatehouse/rules/2\n"
 
 // A Set are the rules that are in force. It can be used by several goroutines at once.
 type Set struct {
-	settings Settings
+	settings settings
 	slots    []slot
 	names    []entry // by name
 	wide     []entry // patterns of names
@@ -46,10 +46,10 @@ type formula struct {
 }
 
 // newSet compiles rules. The form that is in use is always the one that was read back.
-func newSet(settings Settings, rules []*rule) (*Set, error) {
+func newSet(shared settings, rules []*rule) (*Set, error) {
 	var w wire.Writer
 	w.Raw(magic)
-	settings.append(&w)
+	shared.append(&w)
 	w.Uint(uint64(len(rules)))
 	names, wide := make(map[string][]int), make(map[string][]int)
 	var every []int
@@ -135,17 +135,13 @@ func pack(list []int) string {
 	return string(packed)
 }
 
-func (s *Settings) append(w *wire.Writer) {
-	w.Uint(uint64(s.Mode))
-	w.Uint(uint64(s.Scope))
-	w.Uint(uint64(s.Retries))
-	w.Bool(s.Consecutive)
-	w.Uint(uint64(s.Report))
-	w.Uint(uint64(s.FinishRetries))
-	w.Text(s.Unparseable.Interactive)
-	w.Text(s.Unparseable.Auto)
-	w.Bool(s.Announce)
-	w.Bool(s.ScanOutput)
+func (s *settings) append(w *wire.Writer) {
+	w.Uint(uint64(s.mode))
+	w.Uint(uint64(s.scope))
+	w.Uint(uint64(s.retries))
+	w.Bool(s.consecutive)
+	w.Uint(uint64(s.finishRetries))
+	w.Bool(s.announce)
 }
 
 func (r *rule) append(w *wire.Writer) {

@@ -37,10 +37,10 @@ func Parse(files []File, o ParseOptions) (*Set, error) {
 	}
 	for _, r := range rules {
 		if !r.hasMode {
-			r.Mode = p.settings.Mode
+			r.Mode = p.settings.mode
 		}
 		if !r.hasScope {
-			r.Scope = p.settings.Scope
+			r.Scope = p.settings.scope
 		}
 		r.key = r.digest()
 	}
@@ -49,7 +49,7 @@ func Parse(files []File, o ParseOptions) (*Set, error) {
 
 type parser struct {
 	options  ParseOptions
-	settings Settings
+	settings settings
 	builtin  map[string]bool // switched on or off
 	rules    []*rule
 	disabled []string

@@ -9,9 +9,6 @@ import (
 	"gatehouse/gate/memory"
 )
 
-// Settings returns what all rules share.
-func (s *Set) Settings() Settings { return s.settings }
-
 // Len is how many rules there are.
 func (s *Set) Len() int { return len(s.slots) }
 
@@ -125,7 +122,7 @@ func (s *Set) verdict(m Memories, r *rule, e *Event, f finding, env *Surrounding
 	case AskFirst:
 		v.Action = Ask
 	case Retry:
-		v.Attempt, v.Attempts = m.book().attempts(r.key)+1, s.settings.Retries-1
+		v.Attempt, v.Attempts = m.book().attempts(r.key)+1, s.settings.retries-1
 		if v.Attempt > v.Attempts {
 			v.Action, v.Escalated = Ask, true
 		}

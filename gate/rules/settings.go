@@ -8,50 +8,39 @@ import (
 	"gatehouse/internal/document"
 )
 
-// Settings are what the rules of all files share.
-type Settings struct {
-	Mode          Mode
-	Scope         Scope
-	Retries       int  // retry: the attempt that asks a person
-	Consecutive   bool // retry: a call that ran begins the count anew
-	Report        int  // how many violations of one action a refusal lists
-	FinishRetries int  // how often a turn is not let end
-	Unparseable   Unparseable
-	Announce      bool // Start lists the rules
-	ScanOutput    bool // look for credentials in what calls print
+// settings are what the rules of all files share.
+type settings struct {
+	mode          Mode
+	scope         Scope
+	retries       int  // retry: the attempt that asks a person
+	consecutive   bool // retry: a call that ran begins the count anew
+	finishRetries int  // how often a turn is not let end
+	announce      bool // Start lists the rules
 }
-
-// Unparseable says what becomes of a line that cannot be taken apart: "ask", "note", "allow" or "deny". It can only make
-// gate.yaml stricter.
-type Unparseable struct{ Interactive, Auto string }
 
 // maxCount bounds the counts in a rule file.
 const maxCount = 1 << 20
 
-func defaults() Settings {
-	return Settings{
-		Retries: 3, Report: 3, FinishRetries: 2, Announce: true, ScanOutput: true,
-		Unparseable: Unparseable{Interactive: "ask", Auto: "deny"},
-	}
-}
+func defaults() settings { return settings{retries: 3, finishRetries: 2, announce: true} }
 
-// read takes the settings of a file, which replace those of the files before it, and the built-in rules that are
+// readFile takes the settings of a file, which replace those of the files before it, and the built-in rules that are
 // switched on or off.
-func (s *Settings) readFile(v document.Value, builtin map[string]bool) {
+func (s *settings) readFile(v document.Value, builtin map[string]bool) {
 	*s = defaults()
 	fields := []document.Field{
-		document.May("mode", func(v document.Value) { readMode(v, &s.Mode) }),
-		document.May("scope", func(v document.Value) { readScope(v, &s.Scope) }),
-		document.May("retries", func(v document.Value) { readCount(v, &s.Retries, 1) }),
+		document.May("mode", func(v document.Value) { readMode(v, &s.mode) }),
+		document.May("scope", func(v document.Value) { readScope(v, &s.scope) }),
+		document.May("retries", func(v document.Value) { readCount(v, &s.retries, 1) }),
 		document.May("retry_counting", func(v document.Value) {
 			word, ok := oneOf(v, "cumulative", "consecutive", "hybrid")
-			s.Consecutive = ok && word == "consecutive"
+			s.consecutive = ok && word == "consecutive"
 		}),
-		document.May("report", func(v document.Value) { readCount(v, &s.Report, 1) }),
-		document.May("finish_retries", func(v document.Value) { readCount(v, &s.FinishRetries, 0) }),
-		document.May("unparseable", s.readUnparseable),
-		document.May("announce", func(v document.Value) { readTruth(v, &s.Announce) }),
-		document.May("scan_output", func(v document.Value) { readTruth(v, &s.ScanOutput) }),
+		document.May("finish_retries", func(v document.Value) { readCount(v, &s.finishRetries, 0) }),
+		document.May("announce", func(v document.Value) { readTruth(v, &s.announce) }),
+		// AgentLTL's, and of no effect: every refusal lists what it has, and what cannot be taken apart is refused.
+		document.May("report", func(v document.Value) { readCount(v, new(int), 1) }),
+		document.May("unparseable", readUnparseable),
+		document.May("scan_output", func(v document.Value) { readTruth(v, new(bool)) }),
 	}
 	for _, name := range []string{"memory_first", "subagents_unchecked"} {
 		fields = append(fields, document.May(name, func(v document.Value) {
@@ -64,25 +53,13 @@ func (s *Settings) readFile(v document.Value, builtin map[string]bool) {
 	v.Mapping(fields)
 }
 
-func (s *Settings) readUnparseable(v document.Value) {
-	words := []string{"ask", "note", "allow", "deny"}
+func readUnparseable(v document.Value) {
+	read := func(v document.Value) { oneOf(v, "ask", "note", "allow", "deny") }
 	if len(v.Node.Content) == 0 {
-		if word, ok := oneOf(v, words...); ok {
-			s.Unparseable = Unparseable{word, word}
-		}
+		read(v)
 		return
 	}
-	read := func(to *string) func(document.Value) {
-		return func(v document.Value) {
-			if word, ok := oneOf(v, words...); ok {
-				*to = word
-			}
-		}
-	}
-	v.Mapping([]document.Field{
-		document.May("interactive", read(&s.Unparseable.Interactive)),
-		document.May("auto", read(&s.Unparseable.Auto)),
-	})
+	v.Mapping([]document.Field{document.May("interactive", read), document.May("auto", read)})
 }
 
 func readMode(v document.Value, to *Mode) {

@@ -8,7 +8,7 @@ import (
 // Start returns what an agent is told when a session begins: the rules, one a line. It is empty where there are none, or
 // where the settings say that it is not to be told.
 func (s *Set) Start() (string, error) {
-	if len(s.slots) == 0 || !s.settings.Announce {
+	if len(s.slots) == 0 || !s.settings.announce {
 		return "", nil
 	}
 	var b strings.Builder

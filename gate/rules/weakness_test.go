@@ -288,12 +288,6 @@ func TestABrokenFileIsAnErrorAndNotFewerRules(t *testing.T) {
 	}
 }
 
-func TestALineThatCannotBeTakenApartIsRefusedWhereNobodyIsThere(t *testing.T) {
-	if got := parse(t, "rules: []").Settings().Unparseable; got != (Unparseable{"ask", "deny"}) {
-		t.Errorf("%+v", got)
-	}
-}
-
 func TestProseIsNoFile(t *testing.T) {
 	l := in(t, `rules: [{id: a, never: {tool: "*", where: {"*": [".env", "*.pem"]}}, mode: stop}]`)
 	l.play(`
