@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Marshal writes the manifest as JSON, one entry a line. Parse reads it.
+// Marshal writes the manifest as JSON, one entry a line. parse reads it.
 func (m *Manifest) Marshal() ([]byte, error) {
 	w := encoder{size: len(m.Entries)}
 	w.open("schema", m.Schema)

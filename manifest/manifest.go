@@ -2,7 +2,7 @@
 //
 // The agent's side publishes: Publish scans the live roots through safefs, copies each content once into the export
 // as an object named by its SHA-256, and replaces the manifest last. Root's side opens that export as what an enemy
-// owns (OpenExport), parses the manifest strictly (Parse), and reads objects that only count when their hash is the
+// owns (OpenExport), parses the manifest strictly (parse.go), and reads objects that only count when their hash is the
 // one that was claimed. Scan alone is the witness: root's own look at the live files under the same rules. Restore
 // puts a generation, the accepted copy, back over the live files; only the agent's user runs it.
 //

@@ -10,10 +10,8 @@ import (
 // ErrInvalid means that a manifest or a generation file is not what this package writes.
 var ErrInvalid = errors.New("not valid")
 
-// Parse reads a manifest and believes nothing: whatever a publisher of ours would not have written is an error that
+// parse reads a manifest and believes nothing: whatever a publisher of ours would not have written is an error that
 // names the key and the place. What it returns is safe to act on, as far as names, sizes and structure go.
-func Parse(data []byte, limits Limits) (*Manifest, error) { return parse(string(data), limits) }
-
 func parse(data string, limits Limits) (*Manifest, error) {
 	s := newScanner(data, limits.document())
 	m := s.manifest(limits)
@@ -23,7 +21,7 @@ func parse(data string, limits Limits) (*Manifest, error) {
 	return m, nil
 }
 
-// ParseGeneration reads the manifest.json of a generation as strictly as Parse does.
+// ParseGeneration reads the manifest.json of a generation as strictly as an export is read.
 func ParseGeneration(data []byte, limits Limits) (*Generation, error) {
 	s := newScanner(string(data), limits.document())
 	g := s.generation(limits)

@@ -43,7 +43,7 @@ func TestParseReadsWhatMarshalWrites(t *testing.T) {
 	m := sample()
 	data, err := m.Marshal()
 	must(t, err)
-	got, err := Parse(data, testLimits)
+	got, err := parse(string(data), testLimits)
 	must(t, err)
 	if diff := cmp.Diff(m, got); diff != "" {
 		t.Error(diff)
@@ -59,7 +59,7 @@ func TestParseReadsWhatMarshalWrites(t *testing.T) {
 	must(t, json.Unmarshal(data, &value))
 	indented, err := json.MarshalIndent(value, "", "\t")
 	must(t, err)
-	if got, err = Parse(indented, testLimits); err != nil || !cmp.Equal(m, got) {
+	if got, err = parse(string(indented), testLimits); err != nil || !cmp.Equal(m, got) {
 		t.Errorf("indented: %v, %s", err, cmp.Diff(m, got))
 	}
 }
@@ -81,7 +81,7 @@ func TestParseGenerationReadsWhatMarshalWrites(t *testing.T) {
 			t.Errorf("a generation holds %s", evidence)
 		}
 	}
-	if m, err := Parse(data, testLimits); err == nil {
+	if m, err := parse(string(data), testLimits); err == nil {
 		t.Errorf("a generation is taken for the manifest %v", m)
 	}
 }
@@ -214,13 +214,13 @@ func TestParseIsStrict(t *testing.T) {
 	}
 	for _, test := range tests {
 		data := edit(t, test.old, test.new)
-		m, err := Parse(data, testLimits)
+		m, err := parse(string(data), testLimits)
 		if err == nil || m != nil || !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s for %s: got error %v, want %q", test.new, test.old, err, test.want)
 		}
 	}
 	for _, data := range []string{"", " ", "{}", "null", "[]", "0", "\"", "{", "{\"", strings.Repeat("[", 1<<20)} {
-		if m, err := Parse([]byte(data), testLimits); err == nil {
+		if m, err := parse(data, testLimits); err == nil {
 			t.Errorf("%.20q is read as %v", data, m)
 		}
 		if g, err := ParseGeneration([]byte(data), testLimits); err == nil {
@@ -243,13 +243,13 @@ func TestParseKeepsToTheLimits(t *testing.T) {
 		{Limits{}, "more than 0 entries"},
 		{Limits{-1, -1, -1}, "more than -1 entries"},
 	} {
-		_, err := Parse(data, test.limits)
+		_, err := parse(string(data), test.limits)
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v: got %v, want %q", test.limits, err, test.want)
 		}
 	}
 	big := append(data, bytes.Repeat([]byte{' '}, 1<<20)...)
-	if _, err := Parse(big, Limits{5, 1, 2}); err == nil || !strings.Contains(err.Error(), "more than its limit of 1048576") {
+	if _, err := parse(string(big), Limits{5, 1, 2}); err == nil || !strings.Contains(err.Error(), "more than its limit of 1048576") {
 		t.Errorf("a padded manifest: %v", err)
 	}
 	if got := (Limits{Entries: math.MaxInt}).document(); got <= 0 {
@@ -316,7 +316,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(bytes.Replace(data, []byte("claude"), []byte(`\ud83d\ude00`), 1))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		data = withTree(data)
-		m, err := Parse(data, testLimits)
+		m, err := parse(string(data), testLimits)
 		if err != nil {
 			if m != nil || !errors.Is(err, ErrInvalid) || !isText(err.Error()) {
 				t.Errorf("manifest %v with error %q", m, err)
@@ -327,7 +327,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		same, err := Parse(again, testLimits)
+		same, err := parse(string(again), testLimits)
 		if err != nil {
 			t.Fatalf("%s: what was accepted is not when written anew: %v", again, err)
 		}

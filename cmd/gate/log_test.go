@@ -283,11 +283,12 @@ func TestPublishNamesTheEndOfTheLog(t *testing.T) {
 		if code != cli.Yes {
 			t.Fatalf("code %d\n%s%s", code, out, errOut)
 		}
-		data, err := os.ReadFile(filepath.Join(dir, "export/manifest.json"))
+		export, err := manifest.OpenExport(filepath.Join(dir, "export"), uint32(os.Getuid()), manifest.Limits{Entries: 100, File: 1 << 20, Total: 1 << 20})
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := manifest.Parse(data, manifest.Limits{Entries: 100, File: 1 << 20, Total: 1 << 20})
+		defer export.Close()
+		m, err := export.Manifest(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -66,6 +66,3 @@ func (c Certainty) String() string {
 	}
 	return certainties[Unknown]
 }
-
-// Unplaced reports whether e is about a file that nobody can name.
-func (e Effect) Unplaced() bool { return e.Sure == Unknown }

@@ -285,15 +285,6 @@ func elements(v any) []string {
 	}
 }
 
-// Key makes the key of a Bound from the values of its variables.
-func Key(values ...any) string {
-	var b strings.Builder
-	for _, v := range values {
-		b.WriteString(encode(normal(v)))
-	}
-	return short(b.String())
-}
-
 // encode writes v so that different values differ, also when they are joined.
 func encode(v any) string {
 	var text string

@@ -59,9 +59,6 @@ func NewMonitor(f Formula) (*Monitor, error) {
 // Formula returns what is monitored.
 func (m *Monitor) Formula() Formula { return m.formula }
 
-// Calls returns the number of calls that were taken into account.
-func (m *Monitor) Calls() int { return m.now.calls }
-
 // Step takes the next call into account. After an error the monitor is what it was before.
 func (m *Monitor) Step(e Event) (Judgement, error) {
 	next, j, err := m.step(&m.now, &e)
@@ -90,30 +87,6 @@ func (m *Monitor) Step(e Event) (Judgement, error) {
 	}
 	m.now = next
 	return j, nil
-}
-
-// Try judges calls as if they followed, each after those before it, and leaves the monitor as it is.
-func (m *Monitor) Try(events ...Event) ([]Judgement, error) {
-	var all []Judgement
-	now := m.now
-	for i := range events {
-		next, j, err := m.step(&now, &events[i])
-		if err != nil {
-			return nil, err
-		}
-		all, now = append(all, j), next
-	}
-	return all, nil
-}
-
-// Value says what the formula is worth after the calls so far.
-func (m *Monitor) Value() Judgement {
-	j := Judgement{Value: True, Possible: False}
-	for i := range m.now.worlds {
-		least, most := m.now.worlds[i].values(m.program)
-		j.Value, j.Possible = min(j.Value, least), max(j.Possible, most)
-	}
-	return j
 }
 
 // Holds reports whether the formula holds if the trace ends here.

@@ -141,7 +141,7 @@ func (listed) Bind(e *Event) Bound {
 	if e.Name != "bind" {
 		return Bound{}
 	}
-	return Bound{Sure: []string{Key(e.Args["x"])}, Any: e.Loose}
+	return Bound{Sure: []string{encode(normal(e.Args["x"]))}, Any: e.Loose}
 }
 
 func TestPatternsOfTheHost(t *testing.T) {

@@ -190,7 +190,7 @@ func TestAFormulaAboutThePastNeedsNoMonitor(t *testing.T) {
 		}
 		doubted := false
 		m := Memories{Session: new(memory.State)}
-		for range rapid.IntRange(0, 15).Draw(t, "calls") {
+		for n := range rapid.IntRange(0, 15).Draw(t, "calls") {
 			e := Event{Event: ltl.Event{
 				Name: rapid.SampledFrom([]string{"a", "b", "c", "y", "z"}).Draw(t, "name"),
 				Args: map[string]any{"x": rapid.IntRange(0, 2).Draw(t, "x")},
@@ -210,7 +210,7 @@ func TestAFormulaAboutThePastNeedsNoMonitor(t *testing.T) {
 			// The monitor knows which doubts fall together; where that matters the machine refuses more.
 			stricter := doubted && len(got) > 0 && got[0].Maybe
 			if !same && !stricter {
-				t.Fatalf("%s: %s after %d calls: %v, the monitor says %v, uncertain %v", f, e.Name, monitor.Calls()-1, got, broken, j.Uncertain)
+				t.Fatalf("%s: %s after %d calls: %v, the monitor says %v, uncertain %v", f, e.Name, n, got, broken, j.Uncertain)
 			}
 			if err := s.Record(m, []Event{e}, Surroundings{}); err != nil {
 				t.Fatal(err)
@@ -237,7 +237,7 @@ func TestAMonitorThatIsLeftAloneByOtherCallsJudgesAsIfItSawThem(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := Memories{Session: new(memory.State)}
-		for range rapid.IntRange(0, 15).Draw(t, "calls") {
+		for n := range rapid.IntRange(0, 15).Draw(t, "calls") {
 			e := Event{Event: ltl.Event{
 				Name: rapid.SampledFrom([]string{"a", "b", "c", "x", "y", "z"}).Draw(t, "name"),
 				Args: map[string]any{"x": rapid.IntRange(0, 2).Draw(t, "x")},
@@ -249,7 +249,7 @@ func TestAMonitorThatIsLeftAloneByOtherCallsJudgesAsIfItSawThem(t *testing.T) {
 			}
 			broken := len(s.Judge(m, []Event{e}, Surroundings{})) > 0
 			if want := j.Value.Refuses() && j.AtFault(); broken != want {
-				t.Fatalf("%s: %s after %d calls: broken %v, the monitor of all calls says %v", r.formula, e.Name, all.Calls()-1, broken, want)
+				t.Fatalf("%s: %s after %d calls: broken %v, the monitor of all calls says %v", r.formula, e.Name, n, broken, want)
 			}
 			if err := s.Record(m, []Event{e}, Surroundings{}); err != nil {
 				t.Fatal(err)

@@ -6,13 +6,12 @@
 // bound with "--bind" are the host's. /tmp inside is a new, empty one.
 //
 // Programs run inside with Command. The manager's private socket refuses clients from outside, so tests that speak
-// D-Bus either dial SystemBus or run their own test binary inside (Inside).
+// D-Bus either dial SystemBus or run inside themselves (Enter).
 package systemdtest
 
 import (
 	"bufio"
 	_ "embed"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -106,51 +105,6 @@ func (m *Machine) WriteFile(t testing.TB, path, text string, mode os.FileMode) {
 
 const inside = "GATEHOUSE_TEST_INSIDE_SYSTEMD"
 
-// Inside runs the tests of a package inside one machine, for a TestMain: the test binary starts itself again there.
-// Without root the tests run where they are, and those that call NeedInside are skipped.
-func Inside(m *testing.M, options ...string) int {
-	if os.Geteuid() != 0 || os.Getenv(inside) != "" {
-		return m.Run()
-	}
-	code, err := again(options)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 2
-	}
-	return code
-}
-
-func again(options []string) (int, error) {
-	dir, err := os.MkdirTemp("", "systemdtest")
-	if err != nil {
-		return 0, err
-	}
-	defer os.RemoveAll(dir)
-	script := filepath.Join(dir, "harness.sh")
-	if err := os.WriteFile(script, harness, 0o755); err != nil {
-		return 0, err
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return 0, err
-	}
-	cmd := exec.Command("bash", append(append([]string{script, "run"}, options...), append([]string{"--", self}, os.Args[1:]...)...)...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.Env = append(os.Environ(), inside+"=1")
-	if err := cmd.Run(); cmd.ProcessState == nil {
-		return 0, err
-	}
-	return cmd.ProcessState.ExitCode(), nil
-}
-
-// NeedInside skips a test that is not running inside a machine.
-func NeedInside(t testing.TB) {
-	t.Helper()
-	if os.Getenv(inside) == "" {
-		t.Skip("needs root: runs inside a systemd of its own")
-	}
-}
-
 // Enter runs the calling test inside a machine of its own: outside it boots one, runs this test there and returns false;
 // inside it returns true. Without root it skips the test. What the test writes below /tmp stays inside.
 func Enter(t *testing.T, options ...string) bool {
@@ -181,7 +135,6 @@ func Enter(t *testing.T, options ...string) bool {
 // returns a function that makes commands of that user. It is called inside a machine.
 func UserManager(t testing.TB, name string, uid int) (as func(name string, args ...string) *exec.Cmd) {
 	t.Helper()
-	NeedInside(t)
 	run := func(name string, args ...string) {
 		t.Helper()
 		if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
