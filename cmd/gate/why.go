@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -31,6 +33,17 @@ decision begins with them). It is read from your decision log and not judged aga
 	return cmd
 }
 
+// callState is where gatehouse-call.service keeps what it takes, below the uid of the caller.
+const callState = "/var/lib/gatehouse-call"
+
+// orOfTheService says where else a decision that the caller's log does not have can be.
+func orOfTheService(err error, state, id string) error {
+	if _, missing := os.Stat(state); missing != nil || !errors.Is(err, ledger.ErrUnknown) {
+		return err
+	}
+	return fmt.Errorf("%w; of a call that the service took root sees it: sudo env HOME=%s/%d gate why %s", err, state, os.Getuid(), cli.Line(id))
+}
+
 func (g *globals) why(ctx context.Context, id string, asJSON bool) error {
 	if drift, ok := strings.CutPrefix(id, "d-"); ok {
 		return fmt.Errorf("%s is a drift and no decision; root sees it with: warden diff d-%s", cli.Printable(id), cli.Line(drift))
@@ -41,7 +54,7 @@ func (g *globals) why(ctx context.Context, id string, asJSON bool) error {
 	}
 	history, err := l.History(ctx, id)
 	if err != nil {
-		return err
+		return orOfTheService(err, callState, id)
 	}
 	e, after := history[0], history[1:]
 	same, err := sameRequest(ctx, l, e)

@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -58,6 +60,23 @@ func TestWhyNamesTheKindOfAnotherID(t *testing.T) {
 		code, _, errOut := run(t, map[string]string{"HOME": home}, noIndex, "why", id)
 		if code != cli.Unknown || !strings.Contains(errOut, want) || strings.Count(errOut, "\n") != 1 {
 			t.Errorf("%s: code %d, %q", id, code, errOut)
+		}
+	}
+}
+
+func TestWhyNamesTheLogOfTheServiceWhereThereIsOne(t *testing.T) {
+	state := t.TempDir()
+	for _, test := range []struct {
+		err   error
+		state string
+		want  string
+	}{
+		{ledger.ErrUnknown, state, fmt.Sprintf("no decision in the log has this id; of a call that the service took root sees it: sudo env HOME=%s/%d gate why c-0123", state, os.Getuid())},
+		{ledger.ErrUnknown, state + "/none", "no decision in the log has this id"},
+		{os.ErrPermission, state, "permission denied"},
+	} {
+		if err := orOfTheService(test.err, test.state, "c-0123"); err.Error() != test.want {
+			t.Errorf("got %q, want %q", err, test.want)
 		}
 	}
 }

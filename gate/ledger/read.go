@@ -109,8 +109,8 @@ func (l Log) eachFile(newest bool, do func(*os.File) error) error {
 	return nil
 }
 
-// errUnknown means that no decision has the id.
-var errUnknown = errors.New("no decision in the log has this id")
+// ErrUnknown means that no decision has the id.
+var ErrUnknown = errors.New("no decision in the log has this id")
 
 // History returns the decision whose id begins with prefix, with or without its c-, and what else the log says about it,
 // oldest first.
@@ -150,7 +150,7 @@ func (l Log) History(ctx context.Context, prefix string) ([]*Entry, error) {
 	}
 	switch len(ids) {
 	case 0:
-		return nil, fmt.Errorf("%s: %w", prefix, errUnknown)
+		return nil, fmt.Errorf("%s: %w", prefix, ErrUnknown)
 	case 1:
 	default:
 		return nil, fmt.Errorf("%s begins the ids of %d decisions: %s", prefix, len(ids), strings.Join(ids[:min(len(ids), 5)], ", "))
