@@ -15,14 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Confine gives up, for the process and for good, everything that showing a help text does not need, and becomes the
+// confine gives up, for the process and for good, everything that showing a help text does not need, and becomes the
 // program args[0] with the arguments args[1:]. It is for a process that was started for nothing else; it returns only if
 // something cannot be given up, and then the program has not run.
 //
 // Given up are: writing to any file but /dev/null and changing what is known of one, sockets of every kind, signals to
 // others, capabilities, new namespaces, and more than a few seconds of processor time. Landlock and seccomp both hold for
 // all that the program starts.
-func Confine(args []string) error {
+func confine(args []string) error {
 	runtime.LockOSThread() // the filter and the capabilities are the thread's, and the thread becomes the program
 	if len(args) == 0 {
 		return errors.New("confine: no program named")

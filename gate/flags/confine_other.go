@@ -4,7 +4,7 @@ package flags
 
 import "errors"
 
-// Confine refuses: how to hold a program here has not been worked out.
-func Confine([]string) error {
+// confine refuses: how to hold a program here has not been worked out.
+func confine([]string) error {
 	return errors.New("confine: not on this system; save the help text yourself and use --help-text")
 }

@@ -6,7 +6,7 @@
 //     subcommands. A flag that the text does not name is never returned; a kind of value that the text leaves open is
 //     marked uncertain rather than guessed.
 //   - Harvester runs one binary, and only one that the caller named, to get such texts: structured completion where the
-//     binary is known to have it, then --help, then the manual page. The run is confined (Confine): it can write
+//     binary is known to have it, then --help, then the manual page. The run is confined (confine.go): it can write
 //     nothing, reach no network, ask nobody, and ends after ten seconds. No operand is ever passed.
 //   - Store keeps what was harvested, one file per binary and subcommand. An entry counts only on the machine and for the
 //     very file that it was made from (Identity); anything else is a miss. Stores are asked in order of trust. One below

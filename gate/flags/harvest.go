@@ -23,8 +23,8 @@ type Harvester struct {
 	Machine string
 }
 
-// ErrNotAllowed is returned for a program that the caller has not allowed to be run.
-var ErrNotAllowed = errors.New("not allowed to be run")
+// errNotAllowed is for a program that the caller has not allowed to be run.
+var errNotAllowed = errors.New("not allowed to be run")
 
 // ErrNoSubcommand is returned where the help of the program does not list the subcommand. It is not asked then: to a
 // program that does not know it as a command, it would be an operand.
@@ -44,7 +44,7 @@ func (h *Harvester) Harvest(ctx context.Context, path string, sub []string, pare
 		return nil, err
 	}
 	if h.Allowed == nil || !h.Allowed(path) {
-		return nil, fmt.Errorf("flags of %s: %w", path, ErrNotAllowed)
+		return nil, fmt.Errorf("flags of %s: %w", path, errNotAllowed)
 	}
 	for _, word := range sub {
 		if word == "" || word[0] == '-' || strings.ContainsAny(word, " /=\n\t\x00") {

@@ -179,7 +179,7 @@ func TestWhatIsNotRun(t *testing.T) {
 	}{
 		{"/nonexistent/prog", nil, nil, fs.ErrNotExist},
 		{"/etc/passwd", nil, nil, errNotProgram},
-		{"/bin/ls", nil, nil, ErrNotAllowed},
+		{"/bin/ls", nil, nil, errNotAllowed},
 		{trap, []string{"stop"}, root, ErrNoSubcommand},
 		{trap, []string{"--x"}, nil, nil},
 		{trap, []string{"a b"}, nil, nil},
@@ -190,7 +190,7 @@ func TestWhatIsNotRun(t *testing.T) {
 			t.Errorf("%s %v: %v, want %v", test.path, test.sub, err, test.want)
 		}
 	}
-	if _, err := (&Harvester{Machine: machine}).Harvest(t.Context(), trap, nil, nil); !errors.Is(err, ErrNotAllowed) {
+	if _, err := (&Harvester{Machine: machine}).Harvest(t.Context(), trap, nil, nil); !errors.Is(err, errNotAllowed) {
 		t.Errorf("nobody allowed it: %v", err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 // It reports whether the line is one.
 func (s *scan) inlineList(text string) bool {
 	list, label := text, ""
-	for i := 0; i+3 < len(text) && s.parser != nil; i++ {
+	for i := 0; i+3 < len(text); i++ {
 		if text[i] == ':' && text[i+1] == ' ' && startsFlag(strings.TrimLeft(text[i+1:], " ")) && !atFlag(text) && text[0] != '[' {
 			label, list = strings.ToLower(text[:i]), strings.TrimLeft(text[i+1:], " ")
 		}

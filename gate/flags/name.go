@@ -59,7 +59,8 @@ func readWord(s string) (word, rest string) {
 		if (r == '.' || r == '+') && (r == '+' || isNameRune(firstRune(s[i+1:]))) {
 			continue
 		}
-		return strings.TrimRight(s[:i], "-"), strings.TrimLeft(s[len(strings.TrimRight(s[:i], "-")):], "")
+		word = strings.TrimRight(s[:i], "-")
+		return word, s[len(word):]
 	}
 	word = strings.TrimRight(s, "-")
 	return word, s[len(word):]

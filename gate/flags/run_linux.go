@@ -109,7 +109,7 @@ func Confined(args []string) {
 	if err := unix.Dup3(answerDescriptor, argcompleteDescriptor, 0); err == nil {
 		unix.CloseOnExec(answerDescriptor)
 	}
-	err := Confine(args)
+	err := confine(args)
 	os.NewFile(faultDescriptor, "fault").WriteString(err.Error())
 	os.Exit(125)
 }

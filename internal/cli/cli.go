@@ -57,17 +57,17 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// An Answer is a "no" that the command has shown in its own words.
-type Answer struct{ Code int }
+// An answer is a "no" that the command has shown in its own words.
+type answer struct{ code int }
 
-func (a Answer) Error() string { return fmt.Sprintf("exit code %d", a.Code) }
+func (a answer) Error() string { return fmt.Sprintf("exit code %d", a.code) }
 
 // Exit returns the error that makes Run exit with code without a further word, nil for Yes.
 func Exit(code int) error {
 	if code == Yes {
 		return nil
 	}
-	return Answer{code}
+	return answer{code}
 }
 
 // Run executes the command tree root with args and returns the exit code.
@@ -93,12 +93,12 @@ func Run(ctx context.Context, root *cobra.Command, args []string, streams Stream
 	sayWhatToGive(root)
 	fitHelp(root, streams)
 	err := root.ExecuteContext(ctx)
-	var answer Answer
+	var shown answer
 	switch {
 	case err == nil:
 		return Yes
-	case errors.As(err, &answer):
-		return answer.Code
+	case errors.As(err, &shown):
+		return shown.code
 	default:
 		text := suggestCommand(root, err).Error()
 		for line := range strings.Lines(root.Name() + ": " + text) {

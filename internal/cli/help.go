@@ -17,7 +17,7 @@ func fitHelp(root *cobra.Command, streams Streams) {
 	}
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-		cmd.Long = Reflow(cmd.Long, width)
+		cmd.Long = reflow(cmd.Long, width)
 		help(cmd, args)
 	})
 }
@@ -51,9 +51,9 @@ func Hang(indent, text string, width int) []string {
 	return lines
 }
 
-// Reflow breaks the paragraphs of a text anew where one of their lines is wider than width. What is indented, as lists and
+// reflow breaks the paragraphs of a text anew where one of their lines is wider than width. What is indented, as lists and
 // examples are, stays as it is.
-func Reflow(text string, width int) string {
+func reflow(text string, width int) string {
 	var out, paragraph []string
 	flush := func() {
 		wide := false

@@ -27,7 +27,7 @@ func TestReflowBreaksOnlyWhatIsTooWide(t *testing.T) {
 		{"nothing", "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := Reflow(tc.in, 10); got != tc.want {
+			if got := reflow(tc.in, 10); got != tc.want {
 				t.Errorf("%q, want %q", got, tc.want)
 			}
 		})
