@@ -201,9 +201,12 @@ func (j *judge) protectFound(i int, e *call.Effect) {
 	for n := range trees {
 		t := &trees[n]
 		over := j.passesOver(i, e, false)
-		for p := range j.hooksBelow(path.Dir(t.Path)) {
+		for _, p := range slices.AppendSeq(slices.Clone(j.own()), j.hooksBelow(path.Dir(t.Path))) {
+			if !within(p, t.Path) && !within(t.Path, p) {
+				continue
+			}
 			s := j.view.at(p)
-			if !s.exists || !within(p, t.Path) && !within(t.Path, p) {
+			if !s.exists {
 				continue
 			}
 			hit := p
