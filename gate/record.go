@@ -141,8 +141,28 @@ func repeated(s *memory.State, subject string) int {
 	return int(before)
 }
 
-// record remembers that a request ran.
+// record remembers that a request ran, and then writes it into the log, which may be in the way of itself.
 func (g *Gate) record(ctx context.Context, r Request, d Decision, o Outcome) error {
+	return errors.Join(g.keep(ctx, r, d, o), g.logRan(ctx, r, d, o))
+}
+
+func (g *Gate) logRan(ctx context.Context, r Request, d Decision, o Outcome) error {
+	ran := ledger.Entry{Kind: ledger.Ran, ID: d.ID, Session: r.Session, Client: r.Client, Cwd: r.Cwd, Line: r.Line, Argv: r.Argv,
+		Gate: d.Policy.Gate, PolicyTree: d.Policy.Tree, PolicyMode: d.Policy.Mode, Subject: d.Subject, Status: o.Status}
+	if r.Tool != nil {
+		ran.Tool = &ledger.Tool{Name: r.Tool.Name, Args: r.Tool.Args}
+	}
+	if err := g.log().Append(ctx, &ran); err != nil {
+		return fmt.Errorf("write the log of decisions: %w", err)
+	}
+	return nil
+}
+
+func (g *Gate) keep(ctx context.Context, r Request, d Decision, o Outcome) error {
+	s := g.sourceOf(&d)
+	if s == nil || s.err != nil || r.Session == "" {
+		return nil
+	}
 	status := o.Status
 	if status == nil && o.Failed {
 		failed := -1 // nobody knows with which
@@ -151,23 +171,10 @@ func (g *Gate) record(ctx context.Context, r Request, d Decision, o Outcome) err
 		}
 		status = &failed
 	}
-	ran := ledger.Entry{Kind: ledger.Ran, ID: d.ID, Session: r.Session, Client: r.Client, Cwd: r.Cwd, Line: r.Line, Argv: r.Argv,
-		Gate: d.Policy.Gate, PolicyTree: d.Policy.Tree, PolicyMode: d.Policy.Mode, Subject: d.Subject, Status: o.Status}
-	if r.Tool != nil {
-		ran.Tool = &ledger.Tool{Name: r.Tool.Name, Args: r.Tool.Args}
+	if err := g.remember(ctx, s, r, d, status); err != nil {
+		return fmt.Errorf("remember what ran: %w", err)
 	}
-	err := g.log().Append(ctx, &ran)
-	if err != nil {
-		err = fmt.Errorf("write the log of decisions: %w", err)
-	}
-	s := g.sourceOf(&d)
-	if s == nil || s.err != nil || r.Session == "" {
-		return err
-	}
-	if remember := g.remember(ctx, s, r, d, status); remember != nil {
-		err = errors.Join(err, fmt.Errorf("remember what ran: %w", remember))
-	}
-	return err
+	return nil
 }
 
 // remember counts the calls that ran, or may have, in the memories of the session and the project.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"gatehouse/gate/ledger"
 	"gatehouse/gate/memory"
+	"gatehouse/internal/durable"
 )
 
 const withRules = `rules:
@@ -74,6 +76,19 @@ func TestWhatRanIsRememberedWhateverBecameOfTheLog(t *testing.T) {
 		t.Errorf("after %s: got %v, want what is wrong with the log", d.ID, err)
 	}
 	h.judged(t, row{"push after the tests", "allow"}, g.Check(t.Context(), h.in("s1", "git push origin main")))
+}
+
+func TestWhatRanIsRememberedBeforeTheLogIsTouched(t *testing.T) {
+	h := newRulesHost(t)
+	var steps []string
+	h.options.Disk = durable.Disk{Around: func(step durable.Step, change func() error) error {
+		steps = append(steps, step.Op+" "+filepath.Base(step.Name))
+		return change()
+	}}
+	must(t, h.open().Ran(t.Context(), h.in("s1", "pytest"), Outcome{}))
+	if memory, log := slices.Index(steps, "write state"), slices.Index(steps, "append decisions.jsonl"); memory < 0 || log < memory {
+		t.Errorf("got %q, want the memory first: a hook may run into its limit at a log that is long or locked", steps)
+	}
 }
 
 func TestASessionThatBeginsClearsAwayThoseOfLongAgo(t *testing.T) {

@@ -73,6 +73,7 @@ func (g *Gate) Finish(ctx context.Context, r Request) ([]Reason, error) {
 // without one, or although it was refused, is remembered all the same.
 func (g *Gate) Ran(ctx context.Context, r Request, o Outcome) error {
 	d := g.check(ctx, r)
+	kept := g.keep(ctx, r, d, o) // before the log, which can be long
 	looked := 0
 	err := g.log().Newest(ctx, func(l ledger.Line) error {
 		if looked++; looked > maxLookBack {
@@ -87,7 +88,7 @@ func (g *Gate) Ran(ctx context.Context, r Request, o Outcome) error {
 	if err != nil {
 		err = fmt.Errorf("look for the decision in the log: %w", err)
 	}
-	return errors.Join(err, g.record(ctx, r, d, o))
+	return errors.Join(kept, err, g.logRan(ctx, r, d, o))
 }
 
 // maxLookBack is how many entries of the log are looked through for the decision before a run.
