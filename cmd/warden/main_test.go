@@ -103,7 +103,7 @@ func furnish() error {
 }
 
 // build returns a directory with the programs, as they are installed. They are linked once for all tests.
-func build(t *testing.T) string {
+func build(t testing.TB) string {
 	t.Helper()
 	dir, err := programsOnce()
 	if err != nil {
