@@ -26,6 +26,7 @@ type Process struct {
 	Fix        string    `json:"fix,omitempty"`    // the command that helps
 	Fault      bool      `json:"fault,omitempty"`  // the manager of the unit could not be asked
 	Waits      bool      `json:"waits,omitempty"`  // a restart would help, once what is on disk is accepted
+	Disk       string    `json:"-"`                // where there is a fix: the tree of the live files that it was judged by
 }
 
 // A Verdict compares what a process loaded with what is on disk.
@@ -64,23 +65,18 @@ func WorstProcess(processes []Process) Result {
 	return worst
 }
 
-// Memory looks at the processes of a gate now, outside a pass. What it advises goes by the files as the last pass saw
-// them.
+// Memory looks at the processes of a gate now, outside a pass.
 func (w *Warden) Memory(ctx context.Context, g Gate) (list []Process, err error) {
 	if w.Processes == nil {
 		return nil, nil
 	}
 	err = w.locked(ctx, func() error {
-		s, err := w.loadState(g.Name)
+		accepted, err := w.AcceptedTree(g)
 		if err != nil {
 			return err
 		}
 		list = w.Processes(ctx, g, nil)
-		last := Report{Findings: []Finding{{Result: Drifted}}} // nothing was looked at yet
-		if s.Report != nil {
-			last = *s.Report
-		}
-		last.advise(list)
+		advise(list, accepted)
 		return ctx.Err()
 	})
 	return list, err
@@ -100,7 +96,7 @@ func (w *Warden) judgeProcesses(ctx context.Context, g Gate, seen *manifest.Snap
 		return
 	}
 	r.Processes = w.Processes(ctx, g, seen)
-	r.advise(r.Processes)
+	advise(r.Processes, r.Accepted)
 	for i := range r.Processes {
 		if p := &r.Processes[i]; p.result() != InSync {
 			r.add(p.result(), p.Unit+": "+p.Reason, p.Fix)
@@ -109,28 +105,16 @@ func (w *Warden) judgeProcesses(ctx context.Context, g Gate, seen *manifest.Snap
 	r.settle()
 }
 
-// advise takes back the advice to restart while what is on disk is not what was accepted: a restart would load it.
-func (r *Report) advise(processes []Process) {
-	if r.settledOnDisk() {
-		return
-	}
+// advise takes back the advice to restart a process where the files that it was judged by are not those that were
+// accepted: a restart would load them. It goes by that look and no other, since the files may change between two.
+func advise(processes []Process, accepted string) {
 	for i := range processes {
-		if p := &processes[i]; p.Fix != "" {
+		if p := &processes[i]; p.Fix != "" && (p.Disk != accepted || accepted == "") {
 			p.Fix = ""
 			p.Reason += "; settle the files on disk first, a restart would load what nobody accepted"
 			p.Waits = true
 		}
 	}
-}
-
-// settledOnDisk reports whether the files on disk are those that were accepted, as far as anybody can tell.
-func (r *Report) settledOnDisk() bool {
-	for _, unsettled := range []Result{Drifted, Diverged, Behind, Rejected, Unpublished, InFlux, PublisherDisagrees, Mismatch, Replayed} {
-		if r.Has(unsettled) {
-			return false
-		}
-	}
-	return true
 }
 
 // unreached returns since when the manager of each unit has not answered.

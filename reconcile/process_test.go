@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +26,18 @@ func (m *memory) warden() *Warden {
 		m.h.t.Fatal(err)
 	}
 	w.Now = func() time.Time { return m.now }
-	w.Processes = func(context.Context, Gate, *manifest.Snapshot) []Process { return append([]Process{}, m.processes...) }
+	w.Processes = func(ctx context.Context, g Gate, _ *manifest.Snapshot) []Process {
+		seen, err := manifest.Scan(ctx, g.Source)
+		if err != nil {
+			m.h.t.Error(err)
+			return nil
+		}
+		list := slices.Clone(m.processes)
+		for i := range list {
+			list[i].Disk = manifest.Tree(seen.Entries)
+		}
+		return list
+	}
 	return w
 }
 
@@ -114,6 +126,12 @@ func TestAdviceToRestartWaitsUntilTheDiskIsAccepted(t *testing.T) {
 	if err != nil || len(list) != 2 || list[0].Fix+list[1].Fix != "" {
 		t.Errorf("outside of a pass a restart is advised: %+v, %v", list, err)
 	}
+	m.h.write("gate.yaml", "allow: [git status]\n") // as accepted again, and no pass has seen it
+	list, err = m.warden().Memory(context.Background(), m.h.gate())
+	if err != nil || len(list) != 2 || list[0].Fix == "" || list[1].Fix == "" {
+		t.Errorf("the disk is as accepted, and no restart is advised: %+v, %v", list, err)
+	}
+	m.h.drift("allow: [git push]\n")
 	if _, _, err := m.warden().Accept(context.Background(), m.h.gate(), r.Fingerprint, Decision{By: "ann", Why: "seen"}); err != nil {
 		t.Fatalf("a stale service stands in the way of accepting: %v", err)
 	}
@@ -122,6 +140,29 @@ func TestAdviceToRestartWaitsUntilTheDiskIsAccepted(t *testing.T) {
 	}
 	if n := out.count("drift", "closed"); n != 2 { // this one and the first acceptance
 		t.Errorf("the drifts were closed %d times", n)
+	}
+}
+
+func TestAdviceGoesByTheFilesThatTheProcessWasJudgedBy(t *testing.T) {
+	const accepted = "a1"
+	for name, c := range map[string]struct {
+		p        Process
+		accepted string
+		held     bool
+	}{
+		"as accepted":              {Process{Fix: "restart", Disk: accepted}, accepted, false},
+		"changed since the look":   {Process{Fix: "restart", Disk: "b2"}, accepted, true},
+		"nothing accepted":         {Process{Fix: "restart", Disk: "b2"}, "", true},
+		"nobody looked at files":   {Process{Fix: "restart"}, accepted, true},
+		"nobody knows anything":    {Process{Fix: "restart"}, "", true},
+		"there is nothing to hold": {Process{Disk: "b2"}, accepted, false},
+	} {
+		before := c.p
+		list := []Process{c.p}
+		advise(list, c.accepted)
+		if p := list[0]; p.Waits != c.held || c.held && p.Fix != "" || !c.held && p != before {
+			t.Errorf("%s: %+v", name, p)
+		}
 	}
 }
 

@@ -25,8 +25,9 @@ type facts struct {
 	members []process // in the unit, as the kernel says, oldest first
 	strays  []process // were seen in the unit before, run elsewhere now
 
-	files   selection
-	scanned time.Duration // since boot: by when the files were looked at
+	seen    *manifest.Snapshot // the live files
+	files   selection          // of them
+	scanned time.Duration      // since boot: by when the files were looked at
 	match   patterns
 	record  *record
 	badRec  error

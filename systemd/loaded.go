@@ -136,7 +136,9 @@ func (c *Checker) finish(ctx context.Context, f *facts, source manifest.Source, 
 	if err := c.readFiles(f, source, seen, scan); err != nil {
 		return fault(err)
 	}
-	p = f.judge(p)
+	if p = f.judge(p); p.Fix != "" {
+		p.Disk = manifest.Tree(f.seen.Entries)
+	}
 	if err := c.remember(f.watch, f.learn(p)); err != nil {
 		return fault(fmt.Errorf("keep what was seen of the unit: %w", err))
 	}
@@ -252,12 +254,12 @@ func (c *Checker) findStrays(f *facts) (strays []process, err error) {
 // been so since they began.
 func (c *Checker) readFiles(f *facts, source manifest.Source, seen *manifest.Snapshot, scan func() (*manifest.Snapshot, error)) (err error) {
 	young := func(p process) bool { return f.now.boot-p.start() < seenFor }
-	if seen == nil || slices.ContainsFunc(f.members, young) {
-		if seen, err = scan(); err != nil {
+	if f.seen = seen; seen == nil || slices.ContainsFunc(f.members, young) {
+		if f.seen, err = scan(); err != nil {
 			return err
 		}
 	}
-	if f.files, err = choose(seen, f.watch.Files); err != nil {
+	if f.files, err = choose(f.seen, f.watch.Files); err != nil {
 		return err
 	}
 	if err := findAbove(&f.files, source); err != nil { // moved while we look, most likely

@@ -139,6 +139,9 @@ func (b *bench) want(v Verdict, evidence, reason string) Process {
 	if p.Verdict != v || p.Evidence != evidence || !strings.Contains(p.Reason, reason) || p.Fault {
 		b.Fatalf("got %s by %q: %s (fault %v)\nwant %s by %q: …%s…\n%+v", p.Verdict, p.Evidence, p.Reason, p.Fault, v, evidence, reason, p)
 	}
+	if (p.Fix == "") != (p.Disk == "") {
+		b.Fatalf("it advises %q by the files %q", p.Fix, p.Disk)
+	}
 	return p
 }
 

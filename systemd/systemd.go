@@ -88,6 +88,7 @@ type Process struct {
 	Newest string        `json:"newest,omitempty"` // path of the newest file, link or directory that matters
 	By     time.Duration `json:"by,omitempty"`     // how much newer than the start it is; negative: older
 	Fix    string        `json:"fix,omitempty"`    // the whole command that helps
+	Disk   string        `json:"-"`                // where there is a fix: the tree of the live files that decided
 	Fault  bool          `json:"fault"`            // the manager could not be asked
 	Clock  bool          `json:"clock,omitempty"`  // unknown by the clocks alone
 }

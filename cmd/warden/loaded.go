@@ -155,7 +155,7 @@ func (s *site) processes(ctx context.Context, g reconcile.Gate, seen *manifest.S
 	for _, p := range s.checker.CheckAll(ctx, watches, g.Source, seen) {
 		r := reconcile.Process{
 			Unit: p.Unit, Scope: p.Scope, Verdict: reconcile.Verdict(p.Verdict), Reason: p.Reason, Evidence: p.Evidence,
-			Since: p.Since, Invocation: p.InvocationID, PID: p.PID, Run: p.Run, Newest: p.Newest, Fix: p.Fix, Fault: p.Fault,
+			Since: p.Since, Invocation: p.InvocationID, PID: p.PID, Run: p.Run, Newest: p.Newest, Fix: p.Fix, Fault: p.Fault, Disk: p.Disk,
 		}
 		if p.Newest != "" {
 			r.By = p.By.Round(time.Millisecond).String()
