@@ -136,6 +136,7 @@ func TestEarlyPasses(t *testing.T) {
 	t.Run("a change during an early pass gets one of its own", testChangeDuringPass)
 	t.Run("an agent that publishes in a loop stops nothing", testPublishingLoop)
 	t.Run("a path that an agent broke is whole after the next pass", testBrokenPath)
+	t.Run("no service can write below /run but where that is its own", testRunIsReadOnly)
 }
 
 func testChangeDuringPass(t *testing.T) {
@@ -216,4 +217,35 @@ func testBrokenPath(t *testing.T) {
 	}
 	h.publish("again")
 	h.sees(earlyUnit, "again")
+}
+
+// testRunIsReadOnly runs a probe as root in the sandbox of each service.
+func testRunIsReadOnly(t *testing.T) {
+	h := &earlyHost{T: t}
+	files, err := Units(exampleHost())
+	h.must(err)
+	var probes []string
+	for _, f := range files {
+		_, text, ok := strings.Cut(string(f.Data), "[Service]")
+		if !ok || filepath.Ext(f.Path) != ".service" {
+			continue
+		}
+		text, _, _ = strings.Cut(text, "[Install]")
+		probe := "probe-" + strings.ReplaceAll(filepath.Base(f.Path), "@", "")
+		h.must(os.WriteFile(filepath.Join("/run/systemd/system", probe), []byte("[Service]"+text+`
+Type=oneshot
+Restart=no
+User=
+Group=
+SupplementaryGroups=
+DynamicUser=no
+StandardInput=null
+SuccessExitStatus=
+ExecStart=
+ExecStart=/bin/sh -c 'for d in $RUNTIME_DIRECTORY; do touch $d/probe || exit 8; done; touch /run/systemd/probe && exit 7; exit 0'
+`), 0o644))
+		probes = append(probes, probe)
+	}
+	h.ctl("daemon-reload")
+	h.ctl(append([]string{"start"}, probes...)...)
 }
