@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path/filepath"
 
 	"gatehouse/internal/durable"
@@ -26,24 +27,56 @@ type Adopted struct {
 
 // A followed is what is remembered of the hub that a gate follows, in state/followed/<gate>.json.
 type followed struct {
-	Schema   string `json:"schema"`
-	Gate     string `json:"gate"`
-	Hub      string `json:"hub"`
-	Sequence uint64 `json:"sequence"` // high-water mark
+	Schema  string `json:"schema"`
+	Gate    string `json:"gate"`
+	Hub     string `json:"hub"`
+	mark           // what was taken over of Hub since it is followed
+	Problem string `json:"problem,omitempty"` // why what the exchange shows cannot be had
+	Refusal string `json:"refusal,omitempty"` // why what was fetched was not taken over
+	// Past are the marks of hubs that were followed before: whoever is followed again does not bring back an older review.
+	Past map[string]mark `json:"past,omitempty"`
+}
+
+// A mark is the last acceptance of a hub that was taken over, the zero mark none.
+type mark struct {
+	Sequence uint64 `json:"sequence"`
 	Tree     string `json:"tree"`
 	Commit   string `json:"commit"`
-	Problem  string `json:"problem,omitempty"` // why what the exchange shows cannot be had
-	Refusal  string `json:"refusal,omitempty"` // why what was fetched was not taken over
 }
 
 const followedSchema = "gatehouse/followed/v1"
 
+// from returns f as it is while hub is followed.
+func (f *followed) from(hub string) *followed {
+	if f.Hub == hub {
+		return f
+	}
+	next := &followed{Schema: followedSchema, Gate: f.Gate, Hub: hub, Past: make(map[string]mark)}
+	maps.Copy(next.Past, f.Past)
+	if f.mark != (mark{}) {
+		next.Past[f.Hub] = f.mark
+	}
+	return next
+}
+
+// last is what was taken over of a hub last, whenever it was followed.
+func (f *followed) last(hub string) mark {
+	if f.Hub == hub && f.mark != (mark{}) {
+		return f.mark
+	}
+	return f.Past[hub]
+}
+
+// mark is what taking a over leaves.
+func (a *Adopted) mark() mark { return mark{a.Sequence, a.Generation.Tree, a.Commit} }
+
 // order says why a cannot follow what was taken over before, or nil.
 func (f *followed) order(a *Adopted) error {
+	last := f.last(a.Hub)
 	switch {
-	case a.Sequence < f.Sequence:
-		return fmt.Errorf("%w: %s now shows its acceptance %d, and %d was seen before", ErrNotAcceptable, a.Hub, a.Sequence, f.Sequence)
-	case a.Sequence == f.Sequence && (a.Generation.Tree != f.Tree || a.Commit != f.Commit):
+	case a.Sequence < last.Sequence:
+		return fmt.Errorf("%w: %s now shows its acceptance %d, and %d was seen before", ErrNotAcceptable, a.Hub, a.Sequence, last.Sequence)
+	case a.Sequence == last.Sequence && a.mark() != last:
 		return fmt.Errorf("%w: %s shows two acceptances with the number %d", ErrNotAcceptable, a.Hub, a.Sequence)
 	}
 	return nil
@@ -59,10 +92,8 @@ func (w *Warden) Adopt(ctx context.Context, g Gate, a Adopted) (commit string, p
 		if err != nil {
 			return err
 		}
-		if f.Hub != a.Hub {
-			f = &followed{Schema: followedSchema, Gate: g.Name, Hub: a.Hub}
-		}
-		if f.Sequence == a.Sequence && f.Tree == a.Generation.Tree && f.Commit == a.Commit && f.Refusal == "" {
+		f = f.from(a.Hub)
+		if f.mark == a.mark() && f.Refusal == "" {
 			return nil
 		}
 		changed, err := false, f.order(&a)
@@ -77,7 +108,7 @@ func (w *Warden) Adopt(ctx context.Context, g Gate, a Adopted) (commit string, p
 		case err != nil:
 			return err
 		}
-		f.Sequence, f.Tree, f.Commit, f.Refusal = a.Sequence, a.Generation.Tree, a.Commit, ""
+		f.mark, f.Refusal = a.mark(), ""
 		if err := w.saveFollowed(f); err != nil || !changed {
 			return err
 		}
@@ -141,10 +172,10 @@ func (w *Warden) takeOver(ctx context.Context, g Gate, s *state, old, next *mani
 // FollowedSequence is the number of the hub's acceptance that was taken over last, 0 for none of this hub.
 func (w *Warden) FollowedSequence(g Gate, hub string) (uint64, error) {
 	f, err := w.loadFollowed(g.Name)
-	if err != nil || f.Hub != hub {
+	if err != nil {
 		return 0, err
 	}
-	return f.Sequence, nil
+	return f.last(hub).Sequence, nil
 }
 
 // NoteFollowed remembers why what the exchange shows of the hub cannot be had, so that each pass reports it; an empty
@@ -158,9 +189,7 @@ func (w *Warden) NoteFollowed(ctx context.Context, g Gate, hub, problem string) 
 		if err != nil {
 			return err
 		}
-		if f.Hub != hub {
-			f = &followed{Schema: followedSchema, Gate: g.Name, Hub: hub}
-		}
+		f = f.from(hub)
 		f.Problem = problem
 		return w.saveFollowed(f)
 	})
