@@ -1,8 +1,10 @@
 package config
 
 import (
+	"crypto/ed25519"
 	"encoding/base64"
 	"fmt"
+	"math/big"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -168,14 +170,34 @@ func (c *Config) checkPeers(doc *document.Document, exports, lives, ours []place
 
 func publicKey(s string) string {
 	encoded, ok := strings.CutPrefix(s, PeerKeyPrefix)
-	if key, err := base64.StdEncoding.Strict().DecodeString(encoded); ok && err == nil && len(key) == 32 {
-		return ""
-	}
+	key, err := base64.StdEncoding.Strict().DecodeString(encoded)
 	const want = "is no public key; warden peers key prints that of a host, beginning with " + PeerKeyPrefix
-	if strings.Contains(s, "private") { // it is not repeated
+	switch {
+	case strings.Contains(s, "private"): // it is not repeated
 		return want
+	case !ok, err != nil, len(key) != ed25519.PublicKeySize, base64.StdEncoding.EncodeToString(key) != encoded:
+		return fmt.Sprintf("%q %s", s, want)
+	case ofLowOrder(key):
+		return fmt.Sprintf("%q is no public key of a host: anybody can sign for it; warden peers key prints that of a host", s)
 	}
-	return fmt.Sprintf("%q %s", s, want)
+	return ""
+}
+
+// ofLowOrder reports whether a key, such as one of zeros that holds a place, is one of the few points P for which anybody
+// can make signatures: 8P is nothing. Then y is 0, 1 or -1, or 121665y⁴ - 243332y² + 121666 = 0.
+func ofLowOrder(key []byte) bool {
+	bytes := slices.Clone(key)
+	bytes[len(bytes)-1] &= 0x7f // the sign of x
+	slices.Reverse(bytes)
+	prime := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 255), big.NewInt(19))
+	times := func(a, b *big.Int) *big.Int { return new(big.Int).Mul(a, b) }
+	y := new(big.Int).SetBytes(bytes)
+	y2 := times(y, y)
+	y4 := times(y2, y2)
+	order8 := new(big.Int).Sub(times(y4, big.NewInt(121665)), times(y2, big.NewInt(243332)))
+	order8.Add(order8, big.NewInt(121666))
+	all := times(times(y, new(big.Int).Sub(y2, big.NewInt(1))), order8)
+	return all.Mod(all, prime).Sign() == 0
 }
 
 // natsServer accepts what the traffic to cannot be read on the way.

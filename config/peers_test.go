@@ -1,6 +1,9 @@
 package config
 
 import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"strings"
 	"testing"
@@ -136,6 +139,53 @@ func TestBadPeers(t *testing.T) {
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+func TestAKeyThatAnybodyCanSignForIsRefused(t *testing.T) {
+	// A signature that needs no private key: it is good where a multiple of the key, as the text decides, is nothing.
+	forged := make([]byte, ed25519.SignatureSize)
+	forged[0] = 1
+	good, err := base64.StdEncoding.DecodeString(keyA[len(PeerKeyPrefix):])
+	if err != nil {
+		t.Fatal(err)
+	}
+	weak := 0
+	for _, point := range []string{
+		"0000000000000000000000000000000000000000000000000000000000000000",
+		"0100000000000000000000000000000000000000000000000000000000000000",
+		"26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+		"c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+		"ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+		"edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+		"eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+		"5866666666666666666666666666666666666666666666666666666666666666", // the base point
+		hex.EncodeToString(good),
+	} {
+		for _, sign := range []byte{0, 0x80} {
+			key, err := hex.DecodeString(point)
+			if err != nil {
+				t.Fatal(err)
+			}
+			key[31] ^= sign
+			anybody := false
+			for i := 0; i < 256 && !anybody; i++ {
+				anybody = ed25519.Verify(key, []byte{byte(i)}, forged)
+			}
+			refused := publicKey(PeerKeyPrefix+base64.StdEncoding.EncodeToString(key)) != ""
+			if anybody && !refused || point[:4] == "5866" && refused {
+				t.Errorf("%x: anybody signs: %v, refused: %v", key, anybody, refused)
+			}
+			if anybody {
+				weak++
+			}
+		}
+	}
+	if weak < 10 {
+		t.Errorf("only %d of the keys are weak", weak)
+	}
+	if why := publicKey(keyA + "\n"); why == "" {
+		t.Error("a line break in a key is passed over here, and not where it is used")
 	}
 }
 
