@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"gatehouse/internal/durable"
 	"gatehouse/manifest"
 )
 
@@ -195,4 +196,38 @@ func TestDetachedHeadIsComparedAndNotCommittedTo(t *testing.T) {
 	}
 	h.git("checkout", "-q", "main")
 	h.accept()
+}
+
+func TestAnExportThatNeverHoldsStillHidesNothingAndClosesNothing(t *testing.T) {
+	received := newReceiver(t)
+	m := newMemory(t, received.URL)
+	m.processes = []Process{agent(StaleCode, "1")}
+	m.pass()
+	m.h.drift("allow: [curl]\n")
+	n := 0
+	w, err := m.h.warden(durable.Disk{Around: func(s durable.Step, change func() error) error {
+		if strings.HasSuffix(s.Name, ".new") && strings.Contains(s.Name, "/staged/") {
+			n++
+			m.h.drift(strings.Repeat("#", n) + "\nallow: [curl]\n")
+		}
+		return change()
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Processes = m.warden().Processes
+	pass, err := w.Reconcile(context.Background(), []Gate{m.h.gate()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := pass.Reports[0]
+	if !r.Has(InFlux) || !r.Has(Unpublished) || !r.Has(Stale) || !strings.Contains(changed(r), "policy/gate.yaml") {
+		t.Errorf("%s: %+v", r.Result, r.Findings)
+	}
+	if closed := received.count("stale", "closed"); closed != 0 {
+		t.Errorf("%d notices of a stale service were closed", closed)
+	}
+	if told := received.count("unpublished", "open") + received.count("in-flux", "open"); told != 2 {
+		t.Errorf("%d of 2 things were told", told)
+	}
 }

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -118,7 +119,7 @@ func unreadable(export string, err error) Finding {
 		return Finding{Result: Error, Reason: "there is no manifest and no reason why"}
 	case isMissing(err):
 		return Finding{Result: Missing, Reason: fmt.Sprintf("nothing is published: no manifest in %q", export), Next: "gate publish"}
-	case isInFlux(err):
+	case isInFlux(err), errors.Is(err, errExportMoved):
 		return Finding{Result: InFlux, Reason: err.Error()}
 	case manifest.IsHostile(err):
 		return Finding{Result: Refused, Reason: fmt.Sprintf("the export cannot be judged: %v", err), Next: "gate publish"}

@@ -203,12 +203,15 @@ func (w *Warden) look(ctx context.Context, g Gate, s *state, now time.Time) (*Re
 	if err != nil {
 		return nil, err
 	}
-	for range maxRestarts {
+	for restarts := 0; ; restarts++ {
 		f, err := w.observe(ctx, g, s)
 		if err != nil {
 			return nil, err
 		}
 		f.broken = broken
+		if restarts == maxRestarts { // what root sees itself still counts
+			f.claim, f.claimErr = nil, fmt.Errorf("%w: it was replaced %d times while it was read", errExportMoved, maxRestarts)
+		}
 		s.InForce = s.InForce.next(tree(f.accepted), now)
 		s.Gone, s.Source = goneRoots(s.Gone, *f, now), s.Source.next(&g.Source, now)
 		report := judge(g.Name, *f, s, g.Interval, now)
@@ -232,10 +235,6 @@ func (w *Warden) look(ctx context.Context, g Gate, s *state, now time.Time) (*Re
 		}
 		return &report, nil
 	}
-	report := &Report{Gate: g.Name, CheckedAt: now, Changes: []manifest.Change{}}
-	report.add(InFlux, fmt.Sprintf("the export was replaced %d times while it was read", maxRestarts), "")
-	report.settle()
-	return report, nil
 }
 
 // command puts the way this program is called before a command of it, and the user before one of the agent's side.
