@@ -45,7 +45,10 @@ func (o *Outbox) Deliver(ctx context.Context, now func() time.Time, hold func(ga
 		if r.records, r.delivery.Warnings, err = o.load(); err != nil {
 			return err
 		}
-		return errors.Join(r.deliver(ctx), o.prune(r.records, r.now()))
+		if r.records, err = o.prune(r.records); err != nil {
+			return err
+		}
+		return r.deliver(ctx)
 	})
 	return r.delivery, err
 }

@@ -98,7 +98,7 @@ func logfmt(n *Notice, m *Message) string {
 	values := fields(n, m)
 	delete(values, "SYSLOG_IDENTIFIER")
 	values["PRIORITY"] = strconv.Itoa(int(priority(n)))
-	line := "msg=" + strconv.Quote(n.title(m.Host)+": "+strings.Join(n.body(), "; "))
+	line := "msg=" + strconv.Quote(n.title(m.Host)+": "+strings.Join(n.whole(), "; "))
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		value := values[key]
 		if value == "" || strings.ContainsAny(value, " =\"\\") {

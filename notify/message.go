@@ -81,9 +81,17 @@ func (n *Notice) title(host string) string {
 	return fmt.Sprintf("gate %s on %s: %s (%s)", n.Gate, host, n.Kind, state)
 }
 
-// body is what there is to read, line by line, without title and command.
-func (n *Notice) body() []string {
-	var lines []string
+// whole is the body with a line for what is left out of it.
+func (n *Notice) whole() []string {
+	lines, left := n.body()
+	if left > 0 {
+		lines = append(lines, more(left, "line"))
+	}
+	return lines
+}
+
+// body is what there is to read, line by line, without title and command, and how many lines of the detail are left out.
+func (n *Notice) body() (lines []string, left int) {
 	if n.State != Closed || n.Unannounced {
 		lines = append(lines, n.Summary)
 	}
@@ -115,11 +123,8 @@ func (n *Notice) body() []string {
 			lines = append(lines, "  "+more(left, "change"))
 		}
 	}
-	lines = append(lines, n.Detail[:min(len(n.Detail), shownDetail)]...)
-	if left := len(n.Detail) - shownDetail; left > 0 {
-		lines = append(lines, more(left, "line"))
-	}
-	return lines
+	shown := n.Detail[:min(len(n.Detail), shownDetail)]
+	return append(lines, shown...), max(n.DetailTotal-len(shown), 0)
 }
 
 // footer identifies the notice, so that a repeat is recognised as one.
@@ -134,7 +139,7 @@ func (n *Notice) footer(m *Message) string {
 // text is the whole notice for people, the title first and the command on a line of its own.
 func (n *Notice) text(m *Message) []string {
 	lines := []string{n.title(m.Host)}
-	for _, line := range n.body() {
+	for _, line := range n.whole() {
 		lines = append(lines, "  "+line)
 	}
 	if n.Command != "" {

@@ -27,11 +27,13 @@
 //     notice that says both; so is what could not be sent while it was open. A message that was on its way when the
 //     pause began may still be repeated.
 //   - More than 20 announcements of one subject in an hour are flapping: one notice an hour says so, and when the
-//     subject is calm again what stands then is announced. Nothing is lost meanwhile but the single steps.
+//     subject is calm again what stands then is announced. Nothing is lost meanwhile but the single steps: an episode that
+//     ends while its subject flaps, and is not the last one, is told to nobody.
 //   - What the receiver calls our fault (4xx but 408, 425 and 429; Slack's own errors but those that pass) is tried
 //     once a run and reported as Permanent.
-//   - A record is removed 30 days after everybody heard that it is over; the newest of a subject stays, for its number.
-//     So a subject should be a lasting name: what varies belongs into Fingerprint or Changes.
+//   - A record is removed when everybody has heard that it is over; the newest of a subject stays, for its number. So a
+//     subject should be a lasting name: what varies belongs into Fingerprint or Changes. Of one that is over, only as many
+//     changes are kept as a notice shows: whoever makes many of them must not fill the disk, or what reads all records.
 //   - A record whose checksum does not match is set aside under .corrupt-…, and each run warns of it until somebody
 //     deletes it. Its subject opens anew, under the next number.
 //
@@ -65,7 +67,8 @@ type Event struct {
 	Fingerprint string   `json:"fingerprint,omitempty"`
 	Summary     string   `json:"summary"`
 	Changes     []Change `json:"changes"`
-	Detail      []string `json:"detail,omitempty"`  // lines, such as a diff
+	Detail      []string `json:"detail,omitempty"` // lines, such as a diff; the first 200 are kept
+	DetailTotal int      `json:"detail_total,omitempty"`
 	Command     string   `json:"command,omitempty"` // what a person runs next, shown whole
 }
 
@@ -195,12 +198,9 @@ func (e Event) clean() (Event, error) {
 			e.Changes = append(e.Changes, Change{c.ID, cut(quote(c.Text), maxText)})
 		}
 	}
+	e.DetailTotal = max(e.DetailTotal, len(e.Detail))
 	var detail []string
-	for i, line := range e.Detail {
-		if i == maxDetail {
-			detail = append(detail, more(len(e.Detail)-i, "line"))
-			break
-		}
+	for _, line := range e.Detail[:min(len(e.Detail), maxDetail)] {
 		detail = append(detail, cut(quote(strings.ReplaceAll(line, "\t", "    ")), maxText))
 	}
 	e.Detail = detail

@@ -3,18 +3,29 @@ package notify
 import (
 	"fmt"
 	"strconv"
+	"unicode"
 	"unicode/utf8"
 )
 
 // quote returns s as it is if all of it is plain printable text, and otherwise as a Go string literal: line breaks,
 // escape sequences, invisible and bidirectional controls and bytes that are no UTF-8 become visible and harmless.
 func quote(s string) string {
+	quoted := s
 	for _, r := range s {
-		if r == utf8.RuneError || !strconv.IsPrint(r) {
-			return strconv.Quote(s)
+		switch {
+		case invisible(r):
+			return strconv.QuoteToASCII(s)
+		case r == utf8.RuneError || !strconv.IsPrint(r):
+			quoted = strconv.Quote(s)
 		}
 	}
-	return s
+	return quoted
+}
+
+// invisible reports whether r counts as printable and shows nothing, such as a variation selector or a filler.
+func invisible(r rune) bool {
+	const blankPattern = '\u2800' // of Braille
+	return r == blankPattern || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 // cut shortens s to about most bytes and shows that it did.

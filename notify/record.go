@@ -16,6 +16,7 @@ type Record struct {
 	// revision in which it came: it is new to every sink that was last told an earlier one.
 	Revision   int       `json:"revision"`
 	Introduced []int     `json:"introduced"`
+	Dropped    int       `json:"dropped,omitempty"` // changes that are not kept since it is over
 	OpenedAt   time.Time `json:"opened_at"`
 	ClearedAt  time.Time `json:"cleared_at,omitzero"`
 	Why        string    `json:"why,omitempty"` // it was cleared
@@ -86,13 +87,31 @@ func plan(last *Record, e Event, now time.Time) (*Record, reason) {
 	return next, reason
 }
 
-// clear returns the record of the same episode, over. It keeps the changes that were open at the end.
+// clear returns the record of the same episode, over. It keeps the changes that were open at the end, the newest first
+// where they are more than a notice shows.
 func (r *Record) clear(why string, now time.Time) *Record {
 	next := r.revise()
 	next.ClearedAt, next.Why = now, why
 	next.announce(now)
+	next.Detail = next.Detail[:min(len(next.Detail), shownDetail)]
+	if next.Dropped = len(r.Changes) - shownChanges; next.Dropped <= 0 {
+		next.Dropped = 0
+		return next
+	}
+	order := make([]int, len(r.Changes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return r.Introduced[b] - r.Introduced[a] })
+	next.Changes, next.Introduced = nil, nil
+	for _, i := range order[:shownChanges] {
+		next.Changes, next.Introduced = append(next.Changes, r.Changes[i]), append(next.Introduced, r.Introduced[i])
+	}
 	return next
 }
+
+// step reports whether the episode ended while its subject was flapping.
+func (r *Record) step() bool { return r.cleared() && r.announcements(r.ClearedAt) > maxAnnouncements }
 
 func (r *Record) revise() *Record {
 	next := *r
@@ -113,12 +132,14 @@ func (r *Record) news(told int) (Notice, bool) {
 			n.Changes = append(n.Changes, c)
 		}
 	}
-	n.ChangesTotal = len(n.Changes)
+	if n.ChangesTotal = len(n.Changes); n.ChangesTotal == len(r.Changes) {
+		n.ChangesTotal += r.Dropped // which are no newer than those that are kept
+	}
 	switch {
 	case r.cleared():
 		n.State, n.Unannounced, n.Command = Closed, told == 0, ""
 		if told > 0 && n.ChangesTotal == 0 {
-			n.Detail = nil
+			n.Detail, n.DetailTotal = nil, 0
 		}
 	case told == 0:
 		n.State = Opened
@@ -127,13 +148,13 @@ func (r *Record) news(told int) (Notice, bool) {
 	default:
 		return Notice{}, false
 	}
-	n.Changes = n.Changes[:min(n.ChangesTotal, maxChanges)]
+	n.Changes = n.Changes[:min(len(n.Changes), maxChanges)]
 	return n, true
 }
 
 func (r *Record) notice() Notice {
 	return Notice{ID: fmt.Sprintf("%s#%d", r.ID(), r.Revision), Record: r.ID(), Revision: r.Revision, Event: r.Event,
-		Open: len(r.Changes), OpenedAt: r.OpenedAt, ClearedAt: r.ClearedAt, Why: r.Why}
+		Open: len(r.Changes) + r.Dropped, OpenedAt: r.OpenedAt, ClearedAt: r.ClearedAt, Why: r.Why}
 }
 
 // sink returns the state of a sink. A sink that the record does not know is only concerned while it is open.
@@ -215,7 +236,7 @@ func (r *Record) flapping(times int) Notice {
 	n := r.notice()
 	n.State = Flapping
 	n.ID += "-flapping" // the notice of what stands then may have the same revision
-	n.Changes, n.Detail = []Change{}, nil
+	n.Changes, n.Detail, n.DetailTotal = []Change{}, nil, 0
 	n.Summary = fmt.Sprintf("changed %d times in the last hour; held back until it is calm", times)
 	return n
 }

@@ -135,8 +135,8 @@ func TestEventsAreRefusedOrMadeHarmlessAsTheyComeIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(got.Changes) != 2 || got.Summary != `"x\ny"` || got.Detail[0] != "+    line" ||
-		got.Detail[maxDetail] != "… and 7 more lines" || len(got.Detail) != maxDetail+1 {
-		t.Errorf("%d changes, summary %s, detail %q", len(got.Changes), got.Summary, got.Detail[maxDetail:])
+		got.DetailTotal != maxDetail+7 || len(got.Detail) != maxDetail {
+		t.Errorf("%d changes, summary %s, %d of %d lines", len(got.Changes), got.Summary, len(got.Detail), got.DetailTotal)
 	}
 }
 
@@ -145,6 +145,7 @@ func TestQuoteShowsWhatIsNotPlain(t *testing.T) {
 		"policy/gate.yaml": "policy/gate.yaml", "Grüße 世界 <&>": "Grüße 世界 <&>", "": "",
 		"a\nb": `"a\nb"`, "\x1b[2J": `"\x1b[2J"`, "a\u202eb": `"a\u202eb"`, "\xff": `"\xff"`, "a\u200bb": `"a\u200bb"`,
 		"tab\t": `"tab\t"`, "nbsp\u00a0": `"nbsp\u00a0"`, "\u2028": `"\u2028"`, "\x7f": `"\x7f"`, "\x9b": `"\x9b"`,
+		"git\ufe0f push": `"git\ufe0f push"`, "ü\u3164\n": `"\u00fc\u3164\n"`, "\u034f": `"\u034f"`, "\u2800": `"\u2800"`, "\u115f": `"\u115f"`,
 	} {
 		if got := quote(in); got != want {
 			t.Errorf("quote(%q) = %s, want %s", in, got, want)

@@ -203,10 +203,11 @@ func slackBlocks(m *Message) []slack.Block {
 	var blocks []slack.Block
 	for i := range full {
 		n := &full[i]
+		body, left := n.body()
 		blocks = append(blocks, slack.NewHeaderBlock(plain(n.title(m.Host), slackHeader)),
-			fenced(n.body(), min(slackSection, slackBodies/len(full)), slackLine))
+			fenced(body, left, min(slackSection, slackBodies/len(full)), slackLine))
 		if n.Command != "" {
-			blocks = append(blocks, fenced([]string{n.Command}, slackSection, slackSection))
+			blocks = append(blocks, fenced([]string{n.Command}, 0, slackSection, slackSection))
 		}
 		blocks = append(blocks, slack.NewContextBlock("", plain(n.footer(m), slackSection)))
 	}
@@ -215,21 +216,25 @@ func slackBlocks(m *Message) []slack.Block {
 		for i := range rest {
 			lines = append(lines, rest[i].title(m.Host)+"  "+rest[i].Command)
 		}
-		blocks = append(blocks, fenced(lines, slackList, slackLine))
+		blocks = append(blocks, fenced(lines, 0, slackList, slackLine))
 	}
 	return blocks
 }
 
-// fenced is a section that shows lines as they are, each of at most line bytes, and all within most.
-func fenced(lines []string, most, line int) slack.Block {
+// fenced is a section that shows lines as they are, each of at most line bytes, and all within most; left more are
+// nowhere.
+func fenced(lines []string, left, most, line int) slack.Block {
 	text := "```\n"
 	for i, l := range lines {
 		l = slackutilsx.EscapeMessage(cut(strings.ReplaceAll(l, "```", "'''"), line))
 		if len(text)+len(l)+40 > most {
-			text += more(len(lines)-i, "line") + "\n"
+			left += len(lines) - i
 			break
 		}
 		text += l + "\n"
+	}
+	if left > 0 {
+		text += more(left, "line") + "\n"
 	}
 	return slack.NewSectionBlock(slack.NewTextBlockObject(slack.MarkdownType, text+"```", false, true), nil, nil)
 }

@@ -1,11 +1,13 @@
 package notify
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -144,6 +146,31 @@ func TestAHugeDriftFitsSlackAndSaysItsSize(t *testing.T) {
 		}
 		if gates > slackFull && !strings.Contains(text, fmt.Sprintf("%d further notices:", gates-slackFull)) {
 			t.Errorf("%d gates: the rest is not counted in\n%s", gates, text)
+		}
+	}
+}
+
+func TestEverySinkCountsTheLinesThatItLeavesOut(t *testing.T) {
+	var text, line bytes.Buffer
+	server := newSlackServer(t)
+	o := outbox(t, NewText(&text), unjournaled{NewJournal(&line)}, server.sink(""))
+	for _, total := range []int{shownDetail, shownDetail + 1, maxDetail + 1, 5000} {
+		e := drift("a")
+		e.Subject = fmt.Sprint(total)
+		e.Detail = slices.Repeat([]string{"+" + strings.Repeat("line ", 30)}, total)
+		text.Reset()
+		line.Reset()
+		report(t, o, e, t0())
+		deliver(t, o, t0())
+		for sink, output := range map[string]string{"text": text.String(), "journal": line.String(),
+			"slack": slackTexts(t, server.messages[len(server.messages)-1])} {
+			left := 0
+			if _, after, ok := strings.Cut(output, "… and "); ok {
+				fmt.Sscan(after, &left)
+			}
+			if shown := strings.Count(output, "+line"); shown+left != total {
+				t.Errorf("%s: %d lines are shown and %d left out of %d", sink, shown, left, total)
+			}
 		}
 	}
 }

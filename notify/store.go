@@ -140,22 +140,18 @@ func (o *Outbox) setAside(name string) error {
 	return o.Disk.Rename(filepath.Join(o.Dir, name), filepath.Join(o.Dir, corruptPrefix+name))
 }
 
-// retention is how long a record is kept after it is over and everybody was told.
-const retention = 30 * 24 * time.Hour
-
-// prune removes records that nobody needs.
-func (o *Outbox) prune(records []*Record, now time.Time) error {
+// prune removes records that nobody needs, and returns the others.
+func (o *Outbox) prune(records []*Record) (kept []*Record, err error) {
 	newest := newestOf(records)
 	for _, r := range records {
 		pending := slices.ContainsFunc(o.sinkNames(), func(name string) bool { _, pending := r.pending(name); return pending })
-		if pending || !r.cleared() || now.Sub(r.ClearedAt) < retention || newest[r.subject()] == r {
-			continue
-		}
-		if err := o.Disk.Remove(o.recordFile(r.ID())); err != nil {
-			return err
+		if newest[r.subject()] == r || !r.cleared() || pending && !r.step() {
+			kept = append(kept, r)
+		} else if err := o.Disk.Remove(o.recordFile(r.ID())); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return kept, nil
 }
 
 // newestOf finds the newest record of each subject.

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -119,7 +121,7 @@ func diffLines(c *manifest.Change, old, newer func() ([]byte, error)) []string {
 	switch {
 	case len(a) > maxDiffBytes || len(b) > maxDiffBytes || lines(a) > maxDiffLines || lines(b) > maxDiffLines:
 		return append(head, "(too large to show)")
-	case !isText(a) || !isText(b):
+	case was && !isText(a), !was && !isText(b): // what was a text is shown as one, whatever was put into it
 		return append(head, "(not a text)")
 	}
 	name := func(prefix string, side bool) string {
@@ -128,8 +130,12 @@ func diffLines(c *manifest.Change, old, newer func() ([]byte, error)) []string {
 		}
 		return fmt.Sprintf("%s/%s", prefix, c.Path)
 	}
+	lines := unified(splitLines(a), splitLines(b))
+	if text := beyondASCII(lines); text != "" {
+		head = append(head, text)
+	}
 	head = append(head, "--- "+name("accepted", was), "+++ "+name("new", is))
-	for _, line := range unified(splitLines(a), splitLines(b)) {
+	for _, line := range lines {
 		if text, ok := strings.CutSuffix(line, noNewline); ok {
 			head = append(head, text, noNewline[1:])
 		} else {
@@ -137,6 +143,31 @@ func diffLines(c *manifest.Change, old, newer func() ([]byte, error)) []string {
 		}
 	}
 	return head
+}
+
+// beyondASCII names the characters of new lines that may pass for others, or for none; empty where there are none.
+func beyondASCII(lines []string) string {
+	found := make(map[rune]bool)
+	for _, line := range lines {
+		for _, r := range line {
+			if line[0] == '+' && r >= utf8.RuneSelf {
+				found[r] = true
+			}
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	const most = 12
+	var names []string
+	for _, r := range slices.Sorted(maps.Keys(found)) {
+		if len(names) == most {
+			names = append(names, fmt.Sprintf("and %d more", len(found)-most))
+			break
+		}
+		names = append(names, fmt.Sprintf("%#U", r))
+	}
+	return "(beyond ASCII in the new lines: " + strings.Join(names, ", ") + ")"
 }
 
 func fileSide(s *manifest.Side) bool { return s != nil && s.Type == manifest.File }

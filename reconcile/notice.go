@@ -112,22 +112,25 @@ func changeList(changes []manifest.Change) []notify.Change {
 	return list
 }
 
-// detail is the diff as a notice shows it.
+// detail is the diff as a notice shows it. A notice shows the beginning and counts the rest; how much work that is must
+// not be for an agent to choose.
 func (w *Warden) detail(g Gate, r *Report) []string {
-	const most = 60
+	const most = 100
 	if r.Accepted == "" || r.Has(Mismatch) {
 		return nil // all of it is new, which is to be reviewed and not skimmed; or nothing of it is staged
 	}
-	diffs, err := w.Diff(g, r)
+	var lines []string
+	first := *r
+	if len(r.Changes) > most {
+		first.Changes = r.Changes[:most]
+		lines = append(lines, fmt.Sprintf("(of the first %d of %d changes)", most, len(r.Changes)))
+	}
+	diffs, err := w.Diff(g, &first)
 	if err != nil {
 		return []string{fmt.Sprintf("no diff: %v", err)}
 	}
-	var lines []string
 	for _, d := range diffs {
 		lines = append(lines, d.Lines[1:]...) // the first says what the notice's list of changes says
-	}
-	if len(lines) > most {
-		lines = append(lines[:most:most], fmt.Sprintf("… %d more lines: warden diff %s", len(lines)-most, DriftID(r.Fingerprint)))
 	}
 	return lines
 }

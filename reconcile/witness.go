@@ -102,34 +102,34 @@ func below(set map[string]bool, path string) bool {
 	return false
 }
 
-// ChangeText is a change in one line, with names quoted.
+// ChangeText is a change in one line, with names quoted in ASCII: one that only looks like another does not pass for it.
 func ChangeText(c *manifest.Change) string {
 	switch {
 	case c.RenamedFrom != "":
-		return fmt.Sprintf("renamed %q to %q (%s)", c.RenamedFrom, c.Path, c.New.Mode)
+		return fmt.Sprintf("renamed %+q to %+q (%s)", c.RenamedFrom, c.Path, c.New.Mode)
 	case c.Kind == manifest.Content && c.New.Type == manifest.File:
-		return fmt.Sprintf("content %q (%d to %d bytes%s)", c.Path, c.Old.Size, c.New.Size, modeText(c))
+		return fmt.Sprintf("content %+q (%d to %d bytes%s)", c.Path, c.Old.Size, c.New.Size, modeText(c))
 	case c.Kind == manifest.Content:
-		return fmt.Sprintf("link %q now points to %q", c.Path, c.New.Target)
+		return fmt.Sprintf("link %+q now points to %+q", c.Path, c.New.Target)
 	case c.Kind == manifest.ModeBit:
-		return fmt.Sprintf("mode %q (%s to %s)", c.Path, c.Old.Mode, c.New.Mode)
+		return fmt.Sprintf("mode %+q (%s to %s)", c.Path, c.Old.Mode, c.New.Mode)
 	case c.Kind == manifest.Retyped:
-		return fmt.Sprintf("type %q (%s to %s)", c.Path, sideText(c.Old), sideText(c.New))
+		return fmt.Sprintf("type %+q (%s to %s)", c.Path, sideText(c.Old), sideText(c.New))
 	case c.Kind == manifest.Removed:
-		return fmt.Sprintf("removed %s %q", c.Old.Type, c.Path)
+		return fmt.Sprintf("removed %s %+q", c.Old.Type, c.Path)
 	case c.New.Type == manifest.Symlink:
-		return fmt.Sprintf("added link %q to %q", c.Path, c.New.Target)
+		return fmt.Sprintf("added link %+q to %+q", c.Path, c.New.Target)
 	case c.New.Type == manifest.Dir:
-		return fmt.Sprintf("added dir %q (%s)", c.Path, c.New.Mode)
+		return fmt.Sprintf("added dir %+q (%s)", c.Path, c.New.Mode)
 	default:
-		return fmt.Sprintf("added %q (%s, %d bytes)", c.Path, c.New.Mode, c.New.Size)
+		return fmt.Sprintf("added %+q (%s, %d bytes)", c.Path, c.New.Mode, c.New.Size)
 	}
 }
 
 // sideText is one side of a change of type.
 func sideText(s *manifest.Side) string {
 	if s.Type == manifest.Symlink {
-		return fmt.Sprintf("link to %q", s.Target)
+		return fmt.Sprintf("link to %+q", s.Target)
 	}
 	return fmt.Sprintf("%s %s", s.Type, s.Mode)
 }
