@@ -266,29 +266,3 @@ func (w *Warden) copyVerified(ctx context.Context, from, to, digest string, size
 		return nil
 	})
 }
-
-// fillStaged makes the directory of what is staged for a drift out of what fill puts into a fresh one.
-func (w *Warden) fillStaged(fingerprint string, fill func(fresh string) error) error {
-	dir := w.stagedDir(fingerprint)
-	fresh := dir + ".new"
-	failed := func(err error) error { return fmt.Errorf("stage %s: %w", DriftID(fingerprint), err) }
-	if err := w.Disk.RemoveAll(fresh); err != nil {
-		return failed(err)
-	}
-	if err := w.Disk.MkdirAll(fresh, 0o700); err != nil {
-		return failed(err)
-	}
-	if err := fill(fresh); err != nil {
-		return errors.Join(failed(err), w.Disk.RemoveAll(fresh))
-	}
-	if err := w.Disk.SyncFS(fresh); err != nil {
-		return failed(err)
-	}
-	if err := w.Disk.RemoveAll(dir); err != nil {
-		return failed(err)
-	}
-	if err := w.Disk.Rename(fresh, dir); err != nil {
-		return failed(err)
-	}
-	return nil
-}

@@ -30,60 +30,72 @@ func (w *Warden) stage(ctx context.Context, g Gate, r *Report, f *facts) error {
 		return errExportMoved // it was there a moment ago
 	}
 	defer export.Close()
-	// A name of its own: a run that was killed here leaves a directory that prune removes.
-	fresh := dir + ".new"
+	var bad []Item
+	err = w.fillStaged(r.Fingerprint, func(fresh string) error {
+		for _, c := range r.Changes {
+			if c.New == nil || c.New.Type != manifest.File {
+				continue
+			}
+			var source error // what the export's owner can cause, kept apart from our own disk
+			err := w.Disk.PutFrom(filepath.Join(fresh, c.New.SHA256), 0o600, func(to io.Writer) error {
+				sink := &faultyWriter{w: to}
+				err := export.ReadObject(ctx, c.New.SHA256, c.New.Size, sink)
+				if err != nil && sink.err == nil {
+					source = err
+				}
+				return err
+			})
+			if err != nil && (source == nil || ctx.Err() != nil) {
+				return err
+			}
+			if err != nil {
+				bad = append(bad, Item{ID: c.ID(), Text: mismatchText(&c, source)})
+			}
+		}
+		if again, digest, err := readClaim(ctx, g); err != nil || digest != f.digest || again.Tree != f.claim.Tree {
+			return errExportMoved
+		}
+		if len(bad) > 0 {
+			return manifest.ErrMismatch
+		}
+		return nil
+	})
+	if len(bad) == 0 || !errors.Is(err, manifest.ErrMismatch) {
+		return err
+	}
+	r.Findings = append(r.Findings, Finding{Result: Mismatch, Items: bad, Next: "gate publish",
+		Reason: "objects in the export are not what the manifest says; nothing of this drift was staged"})
+	r.settle()
+	for i := range r.Findings {
+		if isDrift(r.Findings[i].Result) {
+			r.Findings[i].Next = "" // it cannot be accepted like this
+		}
+	}
+	return nil
+}
+
+// fillStaged makes the directory of what is staged for a drift out of what fill puts into a fresh one.
+func (w *Warden) fillStaged(fingerprint string, fill func(fresh string) error) error {
+	dir := w.stagedDir(fingerprint)
+	fresh := dir + ".new" // a run that was killed here leaves it, and prune removes it
+	failed := func(err error) error { return fmt.Errorf("stage %s: %w", DriftID(fingerprint), err) }
 	if err := w.Disk.RemoveAll(fresh); err != nil {
-		return fmt.Errorf("stage %s: %w", DriftID(r.Fingerprint), err)
+		return failed(err)
 	}
 	if err := w.Disk.MkdirAll(fresh, 0o700); err != nil {
-		return fmt.Errorf("stage %s: %w", DriftID(r.Fingerprint), err)
+		return failed(err)
 	}
-	var bad []Item
-	for _, c := range r.Changes {
-		if c.New == nil || c.New.Type != manifest.File {
-			continue
-		}
-		var source error // what the export's owner can cause, kept apart from our own disk
-		err := w.Disk.PutFrom(filepath.Join(fresh, c.New.SHA256), 0o600, func(to io.Writer) error {
-			sink := &faultyWriter{w: to}
-			err := export.ReadObject(ctx, c.New.SHA256, c.New.Size, sink)
-			if err != nil && sink.err == nil {
-				source = err
-			}
-			return err
-		})
-		switch {
-		case err == nil:
-		case ctx.Err() != nil:
-			return err
-		case source != nil:
-			bad = append(bad, Item{ID: c.ID(), Text: mismatchText(&c, source)})
-		default:
-			return fmt.Errorf("stage %s: %w", DriftID(r.Fingerprint), err)
-		}
-	}
-	if again, digest, err := readClaim(ctx, g); err != nil || digest != f.digest || again.Tree != f.claim.Tree {
-		return errExportMoved
-	}
-	if len(bad) > 0 {
-		r.Findings = append(r.Findings, Finding{Result: Mismatch, Items: bad, Next: "gate publish",
-			Reason: "objects in the export are not what the manifest says; nothing of this drift was staged"})
-		r.settle()
-		for i := range r.Findings {
-			if isDrift(r.Findings[i].Result) {
-				r.Findings[i].Next = "" // it cannot be accepted like this
-			}
-		}
-		return w.Disk.RemoveAll(fresh)
+	if err := fill(fresh); err != nil {
+		return errors.Join(failed(err), w.Disk.RemoveAll(fresh))
 	}
 	if err := w.Disk.SyncFS(fresh); err != nil {
-		return fmt.Errorf("stage %s: %w", DriftID(r.Fingerprint), err)
+		return failed(err)
 	}
 	if err := w.Disk.RemoveAll(dir); err != nil {
-		return fmt.Errorf("stage %s: %w", DriftID(r.Fingerprint), err)
+		return failed(err)
 	}
 	if err := w.Disk.Rename(fresh, dir); err != nil {
-		return fmt.Errorf("stage %s: %w", DriftID(r.Fingerprint), err)
+		return failed(err)
 	}
 	return nil
 }
