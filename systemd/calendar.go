@@ -10,26 +10,18 @@ import (
 	"time"
 )
 
-// OnCalendar returns the values of OnCalendar= that come up exactly when the schedule does, in UTC: a cron line of five
-// fields, or a descriptor such as @hourly, as github.com/robfig/cron reads it. Where a line restricts both the day of
-// the month and the day of the week, cron takes either, which needs two values.
-//
-// "@every D" counts from the start of a process, and a calendar knows no such moment; it is read as aligned to
-// midnight. An interval that does not divide a day, or a week, is therefore refused: the days would not be alike.
-func OnCalendar(schedule string) ([]string, error) {
-	c, err := parseCalendar(schedule)
-	if err != nil {
-		return nil, err
-	}
-	return c.values, nil
-}
-
-// A calendar is a schedule as systemd says it.
+// A calendar is a schedule as systemd says it: the values of OnCalendar= that come up exactly when the schedule does, in
+// UTC. Where a cron line restricts both the day of the month and the day of the week, cron takes either, which needs two
+// values.
 type calendar struct {
 	values []string
 	gap    time.Duration // no two runs are closer; it may be less than the least distance
 }
 
+// parseCalendar reads a cron line of five fields, or a descriptor such as @hourly, as github.com/robfig/cron does.
+//
+// "@every D" counts from the start of a process, and a calendar knows no such moment; it is read as aligned to
+// midnight. An interval that does not divide a day, or a week, is therefore refused: the days would not be alike.
 func parseCalendar(schedule string) (calendar, error) {
 	if schedule == "" {
 		return calendar{}, fmt.Errorf("an empty schedule; write @hourly, or five cron fields")

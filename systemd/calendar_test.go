@@ -48,16 +48,17 @@ func TestOnCalendarSaysWhatCronSays(t *testing.T) {
 		"":                             nil,
 		",":                            nil,
 	} {
-		got, err := OnCalendar(schedule)
+		c, err := parseCalendar(schedule)
+		got := c.values
 		if diff := cmp.Diff(want, got); diff != "" || (err == nil) != (want != nil) {
-			t.Errorf("OnCalendar(%q): %v\n%s", schedule, err, diff)
+			t.Errorf("%q: %v\n%s", schedule, err, diff)
 		}
 	}
 }
 
 func TestARefusedIntervalNamesThoseThatWork(t *testing.T) {
 	for interval, want := range map[string]string{"7m": "@every 6m or @every 8m,", "48h": "@every 24h,", "11h": "@every 8h or @every 12h,"} {
-		if _, err := OnCalendar("@every " + interval); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := parseCalendar("@every " + interval); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("@every %s: %v; want %q", interval, err, want)
 		}
 	}
@@ -81,7 +82,8 @@ func TestSystemdAndCronComeUpTogether(t *testing.T) {
 		line := drawLine(t)
 		base := time.Unix(rapid.Int64Range(1.7e9, 2e9).Draw(t, "base"), 0).UTC()
 		schedule, err := cron.ParseStandard(line)
-		values, ours := OnCalendar(line)
+		c, ours := parseCalendar(line)
+		values := c.values
 		if err != nil {
 			if ours == nil {
 				t.Fatalf("%q is no schedule (%v), and we say %q", line, err, values)
@@ -114,7 +116,8 @@ func TestAnIntervalIsKeptThroughTheDay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		values, err := OnCalendar("@every " + interval)
+		c, err := parseCalendar("@every " + interval)
+		values := c.values
 		if err != nil {
 			t.Errorf("@every %s: %v", interval, err)
 			continue
