@@ -66,15 +66,15 @@ func ReadIndex(path string) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	i, err := ParseIndex(data)
+	i, err := parseIndex(data)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	return i, nil
 }
 
-// ParseIndex reads what Marshal wrote and refuses what it cannot have written.
-func ParseIndex(data []byte) (*Index, error) {
+// parseIndex reads what Marshal wrote and refuses what it cannot have written.
+func parseIndex(data []byte) (*Index, error) {
 	var stored storedIndex
 	if err := decodeStrict(data, &stored); err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func ParseIndex(data []byte) (*Index, error) {
 	return i, nil
 }
 
-// Marshal writes the index as JSON. It refuses to write what ParseIndex would not read.
+// Marshal writes the index as JSON. It refuses to write what parseIndex would not read.
 func (i *Index) Marshal() ([]byte, error) {
 	if err := i.validate(); err != nil {
 		return nil, err

@@ -90,7 +90,7 @@ func TestWhatMarshalWritesReadsAsItWas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := ParseIndex(data)
+		got, err := parseIndex(data)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,7 +199,7 @@ func TestIndexThatRootDidNotWrite(t *testing.T) {
 		"a restore at no time":  {edit(",\n        \"at\": \""+at+`"`, ""), "gates[0].restore.at: is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := ParseIndex([]byte(test.file))
+			got, err := parseIndex([]byte(test.file))
 			if err == nil || got != nil {
 				t.Fatalf("got %+v, %v; want an error only", got, err)
 			}
@@ -309,7 +309,7 @@ func FuzzParseIndex(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		i, err := ParseIndex(data)
+		i, err := parseIndex(data)
 		if err != nil {
 			return
 		}
@@ -317,7 +317,7 @@ func FuzzParseIndex(f *testing.F) {
 		if err != nil {
 			t.Fatalf("read but not written: %v", err)
 		}
-		if back, err := ParseIndex(again); err != nil || !cmp.Equal(i, back) {
+		if back, err := parseIndex(again); err != nil || !cmp.Equal(i, back) {
 			t.Fatalf("written otherwise (%v):\n%s", err, cmp.Diff(i, back))
 		}
 	})

@@ -36,12 +36,12 @@ func (p *Peers) Deadline(h Peer) time.Duration {
 // A Peer is a host that is watched.
 type Peer struct {
 	Name     string
-	Key      string        // PeerKeyPrefix and the public key in base64; "warden peers key" prints it there
+	Key      string        // "ed25519:" and the public key in base64; "warden peers key" prints it there
 	Interval time.Duration // 0: as Peers has it
 }
 
-// PeerKeyPrefix stands before a host's public key.
-const PeerKeyPrefix = "ed25519:"
+// peerKeyPrefix stands before a host's public key.
+const peerKeyPrefix = "ed25519:"
 
 // An Exchange is where hosts leave things for each other. Exactly one of the two is set.
 type Exchange struct {
@@ -169,9 +169,9 @@ func (c *Config) checkPeers(doc *document.Document, exports, lives, ours []place
 }
 
 func publicKey(s string) string {
-	encoded, ok := strings.CutPrefix(s, PeerKeyPrefix)
+	encoded, ok := strings.CutPrefix(s, peerKeyPrefix)
 	key, err := base64.StdEncoding.Strict().DecodeString(encoded)
-	const want = "is no public key; warden peers key prints that of a host, beginning with " + PeerKeyPrefix
+	const want = "is no public key; warden peers key prints that of a host, beginning with " + peerKeyPrefix
 	switch {
 	case strings.Contains(s, "private"): // it is not repeated
 		return want

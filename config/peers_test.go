@@ -146,7 +146,7 @@ func TestAKeyThatAnybodyCanSignForIsRefused(t *testing.T) {
 	// A signature that needs no private key: it is good where a multiple of the key, as the text decides, is nothing.
 	forged := make([]byte, ed25519.SignatureSize)
 	forged[0] = 1
-	good, err := base64.StdEncoding.DecodeString(keyA[len(PeerKeyPrefix):])
+	good, err := base64.StdEncoding.DecodeString(keyA[len(peerKeyPrefix):])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestAKeyThatAnybodyCanSignForIsRefused(t *testing.T) {
 			for i := 0; i < 256 && !anybody; i++ {
 				anybody = ed25519.Verify(key, []byte{byte(i)}, forged)
 			}
-			refused := publicKey(PeerKeyPrefix+base64.StdEncoding.EncodeToString(key)) != ""
+			refused := publicKey(peerKeyPrefix+base64.StdEncoding.EncodeToString(key)) != ""
 			if anybody && !refused || point[:4] == "5866" && refused {
 				t.Errorf("%x: anybody signs: %v, refused: %v", key, anybody, refused)
 			}

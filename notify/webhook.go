@@ -17,9 +17,9 @@ import (
 	"time"
 )
 
-// SignatureHeader holds "t=<unix seconds>,v1=<hex>": the HMAC-SHA256, under the shared secret, of the seconds, a dot
+// signatureHeader holds "t=<unix seconds>,v1=<hex>": the HMAC-SHA256, under the shared secret, of the seconds, a dot
 // and the body.
-const SignatureHeader = "X-Gatehouse-Signature"
+const signatureHeader = "X-Gatehouse-Signature"
 
 // A Webhook sends messages as JSON in a POST. The header Idempotency-Key is the message's id: it is the same, and the
 // body is the same, when the same notices are sent again. Without a secret there is no signature.
@@ -55,7 +55,7 @@ func (w *Webhook) Send(ctx context.Context, m Message) error {
 	req.Header.Set("User-Agent", "gatehouse")
 	req.Header.Set("Idempotency-Key", m.ID)
 	if w.secret != "" {
-		req.Header.Set(SignatureHeader, signature(body, w.secret, w.now().Unix()))
+		req.Header.Set(signatureHeader, signature(body, w.secret, w.now().Unix()))
 	}
 	resp, err := w.client.Do(req)
 	if err != nil {

@@ -92,7 +92,7 @@ func TestWebhookWithoutASecretIsNotSigned(t *testing.T) {
 	if err := NewWebhook(server.URL, "", nil).Send(t.Context(), newMessage("agent-1", t0(), []Notice{{ID: "x#1"}})); err != nil {
 		t.Fatal(err)
 	}
-	if _, signed := (*posts)[0].header[SignatureHeader]; signed {
+	if _, signed := (*posts)[0].header[signatureHeader]; signed {
 		t.Error("signed with nothing")
 	}
 }

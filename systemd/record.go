@@ -15,7 +15,7 @@ import (
 	"gatehouse/manifest"
 )
 
-// RecordSchema is the schema of the file in which a process may say what it has loaded: loaded.json in its runtime
+// recordSchema is the schema of the file in which a process may say what it has loaded: loaded.json in its runtime
 // directory (RuntimeDirectory= of its unit, /run/NAME or /run/user/UID/NAME; for a user's unit without one,
 // /run/user/UID/gatehouse), such as
 //
@@ -24,7 +24,7 @@ import (
 // with $INVOCATION_ID, and "boot_id" if it likes. The suspect writes it, so a record never makes a verdict better: a
 // digest that is not that of the file on the disk makes the unit stale; one of another run, and files that it does not
 // name, say nothing. A record that is there and cannot be read or understood makes the verdict unknown.
-const RecordSchema = "gatehouse/loaded/v1"
+const recordSchema = "gatehouse/loaded/v1"
 
 const (
 	recordName     = "loaded.json"
@@ -104,8 +104,8 @@ func parseRecord(data []byte) (*record, error) {
 	if _, err := d.Token(); err != io.EOF {
 		return nil, errors.New("more after the end of the document")
 	}
-	if r.Schema != RecordSchema {
-		return nil, fmt.Errorf("the schema %.50q is not %q", r.Schema, RecordSchema)
+	if r.Schema != recordSchema {
+		return nil, fmt.Errorf("the schema %.50q is not %q", r.Schema, recordSchema)
 	}
 	for path, digest := range r.Files {
 		if err := manifest.ValidPath(path); err != nil {
