@@ -112,19 +112,35 @@ func findAbove(s *selection, source manifest.Source) error {
 	for _, live := range source.Live {
 		for path := filepath.Dir(live.Root); used[live.Name] && path != "/" && !seen[path]; path = filepath.Dir(path) {
 			seen[path] = true
-			var here, parent unix.Stat_t
-			if err := unix.Lstat(path, &here); err != nil {
-				return fmt.Errorf("look at %s: %w", path, err)
+			here, err := statDir(path)
+			if err != nil {
+				return err
 			}
-			if err := unix.Lstat(filepath.Dir(path), &parent); err != nil {
-				return fmt.Errorf("look at %s: %w", filepath.Dir(path), err)
+			parent, err := statDir(filepath.Dir(path))
+			if err != nil {
+				return err
 			}
-			if swappable(&here, &parent, source.Owner) {
+			if swappable(here, parent, source.Owner) {
 				s.above = append(s.above, above{path, time.Unix(here.Ctim.Unix()).UTC()})
 			}
 		}
 	}
 	return nil
+}
+
+// statDir looks at a directory through no link: one in its place could lead to where looking takes for ever.
+func statDir(path string) (*unix.Stat_t, error) {
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{
+		Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
+	if err != nil {
+		return nil, fmt.Errorf("look at %s: %w", path, err)
+	}
+	defer unix.Close(fd)
+	info := new(unix.Stat_t)
+	if err := unix.Fstat(fd, info); err != nil {
+		return nil, fmt.Errorf("look at %s: %w", path, err)
+	}
+	return info, nil
 }
 
 // roots are the names of the live roots that have something to do with the selection.

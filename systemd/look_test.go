@@ -193,6 +193,14 @@ func TestWhoCanPutAnotherDirectoryInPlace(t *testing.T) {
 	if err := findAbove(&s, source); err != nil || len(s.above) != 0 {
 		t.Errorf("a live root that does not matter: %+v, %v", s.above, err)
 	}
+	moved := filepath.Dir(root)
+	if err := errors.Join(os.Rename(moved, moved+".old"), os.Symlink(moved+".old", moved)); err != nil {
+		t.Fatal(err)
+	}
+	s = selection{entries: []manifest.Entry{{Path: "plugin/a"}}}
+	if err := findAbove(&s, testSource(root+"/deeper")); !errors.Is(err, unix.ELOOP) {
+		t.Errorf("the way through a link: %+v, %v", s.above, err)
+	}
 }
 
 func TestWhatIsRememberedIsForThisBootAndWhole(t *testing.T) {
