@@ -12,8 +12,7 @@ import (
 )
 
 // The files of a gate are one subject for notices, and each service that loads them is one (process.go); what is wrong
-// is the kind. A drift keeps its kind while it is rejected
-// or diverges, since it is the same one.
+// is the kind. A drift keeps its kind while it is rejected or diverges, since it is the same one.
 const (
 	kindDrift = "drift"
 	subject   = "live"

@@ -8,7 +8,8 @@
 //   - observe: read the accepted copy, HEAD of the repository, the publisher's export and, as a witness, the live files;
 //   - judge: compare them (a pure function of those facts, what is remembered and the time);
 //   - stage: copy the changed objects, each once, and keep them only if they hash to what the manifest says; then look
-//     whether the manifest is still the same, and start over, three times at most, if it is not;
+//     whether the manifest is still the same, and start over, three times at most, if it is not; after that nothing is
+//     taken from the export, and what root itself sees has to do;
 //   - remember: write the state, then report to the outbox, which says a thing once.
 //
 // Accept, Deploy and Rollback make another set of files the accepted one. Each prepares the whole generation first,
