@@ -3,8 +3,9 @@ package notify
 import (
 	"fmt"
 	"strconv"
-	"unicode"
 	"unicode/utf8"
+
+	"gatehouse/internal/glyph"
 )
 
 // quote returns s as it is if all of it is plain printable text, and otherwise as a Go string literal: line breaks,
@@ -13,19 +14,14 @@ func quote(s string) string {
 	quoted := s
 	for _, r := range s {
 		switch {
-		case invisible(r):
+		case glyph.Shows(r):
+		case strconv.IsPrint(r) && r != utf8.RuneError: // Quote would leave it
 			return strconv.QuoteToASCII(s)
-		case r == utf8.RuneError || !strconv.IsPrint(r):
+		default:
 			quoted = strconv.Quote(s)
 		}
 	}
 	return quoted
-}
-
-// invisible reports whether r counts as printable and shows nothing, such as a variation selector or a filler.
-func invisible(r rune) bool {
-	const blankPattern = '\u2800' // of Braille
-	return r == blankPattern || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 // cut shortens s to about most bytes and shows that it did.

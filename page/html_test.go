@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gatehouse/internal/glyph"
 )
 
 // A node is an element of a page or a text in it.
@@ -140,7 +142,7 @@ func TestPagesHoldOnlyWhatTheyMay(t *testing.T) {
 				}
 			})
 			for _, r := range string(page) {
-				if r != '\n' && r != '\t' && r != '\u202f' && (r < ' ' || r > '~') && !visible(r) {
+				if r != '\n' && r != '\t' && r != '\u202f' && (r < ' ' || r > '~') && !glyph.Shows(r) {
 					t.Fatalf("the page holds %U", r)
 				}
 			}

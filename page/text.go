@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"gatehouse/internal/glyph"
 )
 
 // plain makes a foreign text harmless and bounded: it stays one line of at most most characters, shows what it holds, and
@@ -35,7 +37,7 @@ func plain(text string, most int) string {
 			fmt.Fprintf(&b, `\x%02x`, text[i])
 		case r == '\t':
 			b.WriteByte('\t')
-		case visible(r) && marks <= maxMarks:
+		case glyph.Shows(r) && marks <= maxMarks:
 			b.WriteString(text[i : i+n])
 		default:
 			quoted := strconv.QuoteRuneToASCII(r)
@@ -49,12 +51,6 @@ func plain(text string, most int) string {
 
 // maxMarks is how many marks may stand on one letter. More are no writing; they cover the lines above and below.
 const maxMarks = 2
-
-// visible reports whether r shows something of its own in its own place.
-func visible(r rune) bool {
-	return r != utf8.RuneError && unicode.IsPrint(r) && r != '\u2800' && // a blank that counts as a symbol
-		!unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
-}
 
 // count writes a number with thin groups of three digits, which do not break.
 func count(n int) string {

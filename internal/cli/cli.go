@@ -17,11 +17,12 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf16"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"gatehouse/internal/glyph"
 )
 
 // The exit codes.
@@ -117,7 +118,7 @@ func PrintJSON(w io.Writer, v any) error {
 	var out strings.Builder
 	for _, r := range string(data) {
 		switch {
-		case r == '\n' || unicode.IsPrint(r):
+		case r == '\n' || glyph.Shows(r):
 			out.WriteRune(r)
 		case r <= 0xffff: // outside of strings JSON is printable
 			fmt.Fprintf(&out, `\u%04x`, r)

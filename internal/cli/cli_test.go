@@ -86,3 +86,14 @@ func FuzzLine(f *testing.F) {
 		}
 	})
 }
+
+func TestWhatShowsNothingIsEscaped(t *testing.T) {
+	for text, want := range map[string]string{"a\ufe0fb": `a\ufe0fb`, "a\u3164b": `a\u3164b`, "a\u2800b": `a\u2800b`, "a\tb": "a\tb", "é": "é"} {
+		if got := Line(text); got != want {
+			t.Errorf("Line(%q) = %s, want %s", text, got, want)
+		}
+	}
+	if got, want := Printable("a\u3164b"), `"a\u3164b"`; got != want {
+		t.Errorf("Printable = %s, want %s", got, want)
+	}
+}

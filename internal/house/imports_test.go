@@ -35,12 +35,12 @@ var mayImport = map[string][]string{
 	"exchange":            {"internal/safefs", "internal/durable"},
 	"exchange/jetstream":  {"exchange"},
 	"exchange/server":     {"exchange", "exchange/jetstream", "internal/durable"},
-	"page":                {"internal/cli"},
+	"page":                {"internal/cli", "internal/glyph"},
 	"reconcile":           {"manifest", "vendor-gate", "notify", "internal/durable"},
 	"systemd":             {"manifest", "internal/safefs", "internal/durable"},
 	"vendor-gate":         {"manifest", "internal/durable"},
 	"vendor-gate/default": {"manifest"},
-	"notify":              {"internal/durable"},
+	"notify":              {"internal/durable", "internal/glyph"},
 
 	// What both sides know.
 	"config":   {"manifest", "internal/document"},
@@ -74,10 +74,11 @@ var mayImport = map[string][]string{
 	"gate/shell":        {},
 	"internal/safefs":   {},
 	"internal/durable":  {},
-	"internal/cli":      {"internal/spelling"},
+	"internal/cli":      {"internal/spelling", "internal/glyph"},
 	"internal/house":    {},
 	"internal/document": {"internal/spelling"},
 	"internal/spelling": {},
+	"internal/glyph":    {},
 	"internal/wire":     {},
 
 	// For tests only.
