@@ -231,7 +231,7 @@ func (j *judge) faulty() bool {
 
 // always reports whether a reason holds even where the policy only observes: what protects the gate is no policy.
 func (j *judge) always() bool {
-	return j.faulty() || slices.ContainsFunc(j.reasons, func(r Reason) bool { return r.Stage == StageProtect && r.Rule != ruleGit })
+	return j.faulty() || slices.ContainsFunc(j.reasons, func(r Reason) bool { return r.Stage == StageProtect && r.Rule != ruleGit && r.Rule != ruleShell })
 }
 
 // parse takes the request apart into calls. It reports false where there are none to judge.

@@ -492,29 +492,3 @@ func others(j *judge, dir, name string) bool {
 	}
 	return true
 }
-
-// ruleGit is the rule by which what git obeys is protected.
-const ruleGit = "git-protection"
-
-// obeyed refuses a write to what git takes instructions from, by other means than git's. It reports whether it did.
-func (j *judge) obeyed(i int, e *call.Effect, place string) bool {
-	if e.Kind != call.Write && e.Kind != call.Append || e.Sure != call.Sure && !e.Pattern && !j.view.at(place).exists {
-		return false
-	}
-	if i >= 0 && gitCall(&j.calls[i]) && !strings.HasPrefix(e.Arg, "redirect") && e.Arg != "file" && e.Arg != "output" {
-		return false // what git itself writes there, or puts into a new work tree
-	}
-	if i >= 0 && j.calls[i].Name == "mkdir" && path.Base(place) != "objects" && path.Base(place) != "refs" {
-		return false
-	}
-	if !j.instructs(place) {
-		return false
-	}
-	j.add(obeyedReason(i, j.show(place)))
-	return true
-}
-
-func obeyedReason(i int, shown string) Reason {
-	return Reason{Stage: StageProtect, Call: i, Rule: ruleGit, Text: fmt.Sprintf("git takes from %s which programs to run", shown),
-		Hint: "only a person may change it, in a shell of their own"}
-}

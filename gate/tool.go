@@ -61,11 +61,15 @@ func (j *judge) toolFile(name string, items []*policy.Tool, f rules.Touch) {
 			j.add(r)
 			return
 		}
-		if !f.Reads && j.instructs(place) {
-			r := obeyedReason(-1, j.show(place))
+		if r, is := j.orders(-1, place); is && !f.Reads {
 			r.Source = name
 			j.add(r)
 			return
+		}
+		if !f.Reads && mayNameHooks(place) {
+			r := hooksReason(-1, j.show(place))
+			r.Source = name
+			j.dynamic(r)
 		}
 		lists := []policy.Paths{{Deny: j.p.Paths.Deny, ReadOnly: j.p.Paths.ReadOnly}}
 		for _, item := range items {
