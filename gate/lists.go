@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -13,6 +14,9 @@ import (
 func (j *judge) listed(i int, name string) {
 	c := &j.calls[i]
 	unknown := func(kind call.EffectKind) { j.unplaced(i, &call.Effect{Kind: kind}) }
+	if choosesNames(c) {
+		j.anyName(i)
+	}
 	switch name {
 	case "cpio":
 		switch {
@@ -40,7 +44,7 @@ func (j *judge) listed(i int, name string) {
 			}
 		}
 	case "wget":
-		if hasOption(c, "-i") && slices.Contains(c.Argv, "-") {
+		if hasOption(c, "-i") && slices.Contains(c.Argv, "-") || flagged(c, "-r", "-m", "-p", "-x") {
 			unknown(call.Write)
 		}
 	case "scp", "rsync":
@@ -55,6 +59,47 @@ func (j *judge) listed(i int, name string) {
 	}
 }
 
+// choosesNames reports whether an archive or a server chooses the names that a call makes in a directory. What git brings was
+// committed.
+func choosesNames(c *call.Call) bool {
+	switch c.Form.Path[0] {
+	case "git", "docker_run":
+		return false
+	case "tar", "unzip", "zipfile", "tarfile", "gh":
+		return true
+	}
+	return slices.ContainsFunc(c.Effects, func(e call.Effect) bool { return e.Kind == call.Read && e.Remote && e.Tree })
+}
+
+// anyName objects to names that nobody knows in a directory below which the policy or the gate keeps some.
+func (j *judge) anyName(i int) {
+	for n := range j.calls[i].Effects {
+		e := &j.calls[i].Effects[n]
+		if e.Kind != call.Write || !e.Tree || e.Remote || e.Sure == call.Unknown || e.Pattern || !path.IsAbs(e.Path) {
+			continue
+		}
+		dir := j.view.at(e.Path).real
+		kept := ""
+		if hit := j.p.Paths.Deny.Reaches(dir, j.ground.place); hit != nil {
+			kept = hit.Text
+		} else if hit := j.p.Paths.ReadOnly.Reaches(dir, j.ground.place); hit != nil {
+			kept = hit.Text
+		} else if j.view.at(path.Join(dir, ".git")).exists {
+			kept = ".git/config"
+		}
+		for hook := range j.hooksBelow(dir) {
+			if kept == "" && j.view.at(path.Dir(hook)).exists && path.Dir(hook) != dir {
+				kept = j.show(hook)
+			}
+		}
+		if kept != "" {
+			j.dynamic(Reason{Call: i, Text: fmt.Sprintf("the names that %s makes below %s are known only at run time, and %s may be among them", j.name(i), j.show(dir), kept),
+				Hint: "unpack it into a directory outside of the project, or let a person look at it"})
+			return
+		}
+	}
+}
+
 // treesJudged judges the files below the directories that a find looks through, whose names arrive at the call i.
 func (j *judge) treesJudged(i, from int) bool {
 	f := &j.calls[from]
@@ -62,12 +107,12 @@ func (j *judge) treesJudged(i, from int) bool {
 		return false
 	}
 	judged := false
-	over := findPasses(f)
+	over := j.passesOver(from, &call.Effect{Kind: call.Read})
 	for n := range f.Effects {
 		if t := f.Effects[n]; t.Kind == call.Read && !t.Remote && t.Sure != call.Unknown && !t.Pattern {
 			t.Tree, t.Sure = true, call.Maybe
 			if s := j.view.at(t.Path); s.exists {
-				j.treeOf(i, &t, s.real, &over)
+				j.tree(i, &t, s.real, &over)
 				judged = true
 			}
 		}

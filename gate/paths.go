@@ -23,6 +23,7 @@ func (j *judge) paths() {
 				}
 				j.effect(i, &c.Effects[n])
 			}
+			j.lands(i)
 			j.hidden(i)
 			j.doors(i)
 			j.asked(i)
@@ -126,7 +127,7 @@ func (j *judge) at(i int, e *call.Effect, p string) {
 		}
 		if pattern := j.into(i, e, place); pattern != nil {
 			j.add(Reason{Stage: StagePaths, Call: i, Rule: pattern.Text, At: pattern.At,
-				Text: fmt.Sprintf("what is written into %s is among the paths that no call may touch%s", j.show(place), via(p, place))})
+				Text: fmt.Sprintf("what is in %s is among the paths that no call may touch%s", j.show(place), via(p, place))})
 			return
 		}
 		if perhaps && !s.exists {
@@ -157,7 +158,7 @@ func (j *judge) at(i int, e *call.Effect, p string) {
 	}
 	switch {
 	case e.Tree && (exists || e.Sure == call.Sure):
-		j.tree(i, e, s.real)
+		j.tree(i, e, s.real, nil)
 	case !exists && !perhaps:
 		j.missing(i, e, p)
 	}
@@ -177,9 +178,14 @@ func (j *judge) fresh(i int, e *call.Effect, p, place string) {
 	}
 }
 
-// into returns the pattern that denies every file of a directory which a call writes into; nil if there is none.
+// into returns the pattern that denies every file of a directory which a call writes into, or works on in any way but that
+// of asking for names; nil if there is none.
 func (j *judge) into(i int, e *call.Effect, dir string) *policy.Pattern {
-	if !writes(e.Kind) || e.Tree || !j.view.at(dir).dir && (strings.HasPrefix(e.Arg, "redirect") || j.calls[i].Name == "mkdir") {
+	c := &j.calls[i]
+	switch is := j.view.at(dir).dir; {
+	case e.Tree && e.Kind != call.Write, !is && (!writes(e.Kind) || strings.HasPrefix(e.Arg, "redirect") || c.Name == "mkdir"):
+		return nil
+	case !writes(e.Kind) && (namesOnly(c) || slices.Contains([]string{"cd", "pushd", "test", "file", "realpath", "readlink"}, c.Name)):
 		return nil
 	}
 	return j.p.Paths.Deny.Match(dir+"/\x00", j.ground.place)
@@ -321,10 +327,16 @@ func (j *judge) upward(i int, e *call.Effect, p string) string {
 	if j.over(len(c.Words)) {
 		return ""
 	}
+	last := ""
 	for n := range c.Words {
-		if up := j.climb(i, c.Words[n].Text, p); up != "" {
+		text := c.Words[n].Text
+		if text == last {
+			continue
+		}
+		if up := j.climb(i, text, p); up != "" {
 			return up
 		}
+		last = text
 	}
 	for n := range c.Redirects {
 		if up := j.climb(i, c.Redirects[n].Target.Text, p); up != "" {

@@ -195,14 +195,26 @@ func below(p, dir string) bool {
 
 // passes say what a call passes over on its way through a tree. A nil function passes over nothing.
 type passes struct {
-	dir  func(p string) bool // neither it nor what is below
-	file func(p string) bool // not touched; what is below it may be
+	dir    func(p string) bool // neither it nor what is below
+	file   func(p string) bool // not touched; what is below it may be
+	links  links
+	splits bool // the names of files are cut at blanks and quotes
 }
 
-// find looks below the directory dir for a path that match takes. Links are not followed. ok is false if there was more
-// than it may look at.
+// links say what a call does with the symbolic links that it meets on its way.
+type links uint8
+
+const (
+	linksLead     links = iota // it may work on the file that one leads to
+	linksStay                  // it works on the link itself, or on nothing
+	linksFollowed              // it goes through the directories as well that they lead to
+)
+
+// find looks below the directory dir for a path that match takes, or for a link to one. ok is false if there was more than
+// it may look at.
 func (v *view) find(dir string, match func(p string) bool, over passes) (found string, ok bool) {
 	left := maxWalk
+	been := map[string]bool{dir: true}
 	var walk func(dir string, depth int) (string, bool)
 	walk = func(dir string, depth int) (string, bool) {
 		if v.ctx.Err() != nil {
@@ -218,19 +230,30 @@ func (v *view) find(dir string, match func(p string) bool, over passes) (found s
 		left -= len(names)
 		for _, n := range names {
 			p := path.Join(dir, n.Name())
-			if n.IsDir() && over.dir != nil && over.dir(p) {
+			link := n.Type()&fs.ModeSymlink != 0
+			if (n.IsDir() || link) && over.dir != nil && over.dir(p) {
 				continue
 			}
-			if (over.file == nil || !over.file(p)) && match(p) {
+			touched := over.file == nil || !over.file(p)
+			if touched && match(p) {
 				return p, true
 			}
-			if !n.IsDir() {
+			down, below := p, n.IsDir()
+			if link && over.links != linksStay {
+				to := v.at(p)
+				if touched && (match(to.real) || to.dir && match(to.real+"/\x00")) {
+					return p, true
+				}
+				down, below = to.real, to.dir && over.links == linksFollowed && !been[to.real]
+				been[down] = true
+			}
+			if !below {
 				continue
 			}
 			if depth == 0 || left <= 0 {
 				return "", false
 			}
-			if found, ok := walk(p, depth-1); found != "" || !ok {
+			if found, ok := walk(down, depth-1); found != "" || !ok {
 				return found, ok
 			}
 		}

@@ -194,13 +194,12 @@ func (j *judge) writtenBefore(i int, p string) bool {
 
 // protectFound refuses changes of files that a find on the same line brings, where one of them is protected.
 func (j *judge) protectFound(i int, e *call.Effect) {
-	trees, ok := j.comesFrom(i, e)
+	trees, over, ok := j.comesFrom(i, e)
 	if !ok {
 		return
 	}
 	for n := range trees {
 		t := &trees[n]
-		over := j.passesOver(i, e, false)
 		for _, p := range slices.AppendSeq(slices.Clone(j.own()), j.hooksBelow(path.Dir(t.Path))) {
 			if !within(p, t.Path) && !within(t.Path, p) {
 				continue

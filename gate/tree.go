@@ -9,43 +9,37 @@ import (
 	"gatehouse/gate/policy"
 )
 
-// tree judges an effect on everything below a directory: by the files that are there. A pattern that nothing on the disk
-// matches refuses nothing.
-func (j *judge) tree(i int, e *call.Effect, dir string) {
+// tree judges an effect on everything below a directory: by the files that are there, and by those that links there lead
+// to. A pattern that nothing on the disk matches refuses nothing. What is passed over is said by the call, unless its names
+// come from another one.
+func (j *judge) tree(i int, e *call.Effect, dir string, from *passes) {
 	c := &j.calls[i]
-	byGit := strings.HasPrefix(c.Name, "git_") || c.Name == "git"
-	if e.Kind == call.Read && (namesOnly(c) || e.Arg == "packages") || byGit && writes(e.Kind) && e.Kind != call.Delete && e.Sure != call.Sure {
+	if e.Kind == call.Read && (namesOnly(c) || e.Arg == "packages") || gitCall(c) && writes(e.Kind) && e.Kind != call.Delete && e.Sure != call.Sure {
 		return // git brings back what was committed
 	}
-	j.treeOf(i, e, dir, nil)
-}
-
-// treeOf is tree for a call whose names come from elsewhere, with what is passed over there; nil: as the call does.
-func (j *judge) treeOf(i int, e *call.Effect, dir string, from *passes) {
-	c := &j.calls[i]
-	var patterns policy.Patterns
-	if j.p.Paths.Deny.Reaches(dir, j.ground.place) != nil {
-		patterns = j.p.Paths.Deny
+	if from == nil {
+		over := j.passesOver(i, e)
+		from = &over
 	}
+	reaches := j.p.Paths.Deny.Reaches(dir, j.ground.place) != nil
 	var kept policy.Patterns
 	if writes(e.Kind) && j.p.Paths.ReadOnly.Reaches(dir, j.ground.place) != nil {
-		kept = j.p.Paths.ReadOnly
+		kept, reaches = j.p.Paths.ReadOnly, true
 	}
-	if len(patterns) == 0 && len(kept) == 0 {
+	if !reaches && (from.links == linksStay || len(j.p.Paths.Deny) == 0) {
 		return
 	}
 	var hit *policy.Pattern
 	var denied bool
 	match := func(p string) bool {
-		hit = patterns.Match(p, j.ground.place)
+		hit = j.p.Paths.Deny.Match(p, j.ground.place)
+		if hit == nil && from.splits {
+			hit = j.pieceOf(i, p)
+		}
 		if denied = hit != nil; !denied {
 			hit = kept.Match(p, j.ground.place)
 		}
 		return hit != nil
-	}
-	if from == nil {
-		over := j.passesOver(i, e, strings.HasPrefix(c.Name, "git_") || c.Name == "git")
-		from = &over
 	}
 	found, ok := j.view.find(dir, match, *from)
 	switch {
@@ -55,10 +49,23 @@ func (j *judge) treeOf(i int, e *call.Effect, dir string, from *passes) {
 			text = fmt.Sprintf("%s changes all of %s, where %s may only be read", j.name(i), j.show(dir), j.show(found))
 		}
 		j.add(Reason{Stage: StagePaths, Call: i, Rule: hit.Text, At: hit.At, Text: text, Hint: aroundTree(c, found)})
-	case !ok:
+	case !ok && (reaches || from.links == linksFollowed):
 		j.add(Reason{Stage: StagePaths, Call: i, Text: fmt.Sprintf("%s holds more files than the gate looks through for denied ones", j.show(dir)),
 			Hint: "name a smaller directory"})
 	}
+}
+
+// pieceOf is the denied pattern that matches one of the names which xargs makes of a path with blanks or quotes in it.
+func (j *judge) pieceOf(i int, p string) *policy.Pattern {
+	pieces := strings.FieldsFunc(p, func(r rune) bool { return strings.ContainsRune(" \t\n'\"\\", r) })
+	for _, piece := range pieces[1:] {
+		if to := j.absolute(i, piece); to != "" {
+			if hit := j.p.Paths.Deny.Match(to, j.ground.place); hit != nil {
+				return hit
+			}
+		}
+	}
+	return nil
 }
 
 // namesOnly reports whether a call reads names below a directory and no content.

@@ -24,11 +24,14 @@ func (j *judge) unplaced(i int, e *call.Effect) {
 	if j.copied(i, e) {
 		return
 	}
-	if trees, ok := j.comesFrom(i, e); ok {
+	if trees, over, ok := j.comesFrom(i, e); ok {
 		for _, t := range trees {
-			all := *e
-			all.Path, all.Tree, all.Sure = t.Path, true, call.Maybe
-			j.at(i, &all, t.Path)
+			one := *e
+			one.Path, one.Tree, one.Sure = t.Path, false, call.Maybe
+			j.at(i, &one, t.Path)
+			if s := j.view.at(t.Path); s.exists {
+				j.tree(i, &one, s.real, &over)
+			}
 		}
 		return
 	}
@@ -87,95 +90,6 @@ func verb(k call.EffectKind) string {
 	default:
 		return "reads"
 	}
-}
-
-// comesFrom finds the directories that operands come from which find or xargs brings: those that the find on the same
-// line looks through. Their files are judged instead, with what find leaves out.
-func (j *judge) comesFrom(i int, e *call.Effect) ([]call.Effect, bool) {
-	c := &j.calls[i]
-	var source int
-	switch {
-	case c.Meta.Wrapper == "find" && strings.Contains(e.Path, "{}") && strings.Trim(path.Base(e.Path), "{}") == "":
-		source = j.wrapperOf(i)
-	case (c.Meta.Wrapper == "xargs" || c.Meta.Wrapper == "parallel") && (e.Path == "" || e.Path == "$operands"): // the shell names them so
-		source = j.pipedInto(j.wrapperOf(i))
-	default:
-		return nil, false
-	}
-	if source < 0 {
-		return nil, false
-	}
-	var trees []call.Effect
-	switch from := &j.calls[source]; from.Name {
-	case "find", "fd", "grep", "rg", "git_ls_files", "git_grep":
-		if from.Name != "find" && from.Name != "fd" && from.Name != "git_ls_files" && !listsFiles(from) {
-			return nil, false
-		}
-		for n := range from.Effects {
-			if t := &from.Effects[n]; t.Kind == call.Read && !t.Remote && t.Arg != "redirect_from" {
-				if t.Sure == call.Unknown || t.Pattern {
-					return nil, false
-				}
-				trees = append(trees, *t)
-			}
-		}
-		if len(trees) == 0 && from.Name == "git_ls_files" && j.commands[source].Dir.Exact() {
-			trees = []call.Effect{{Kind: call.Read, Path: j.commands[source].Dir.Path, Tree: true}}
-		}
-	}
-	return trees, len(trees) > 0
-}
-
-// listsFiles reports whether a search prints the names of files and nothing else.
-func listsFiles(c *call.Call) bool {
-	for _, name := range []string{"files_with_matches", "files_without_match", "files", "name_only"} {
-		if v, _ := c.Args.Get(name); v == true {
-			return true
-		}
-	}
-	return false
-}
-
-// wrapperOf is the call that runs the call i, -1 if it is not found.
-func (j *judge) wrapperOf(i int) int {
-	for n := i - 1; n >= 0; n-- {
-		if j.calls[n].Meta.Depth < j.calls[i].Meta.Depth {
-			return n
-		}
-	}
-	return -1
-}
-
-// pipedInto is the call whose output arrives at the call i, through what only chooses among lines; -1 if that is not known.
-func (j *judge) pipedInto(i int) int {
-	for n := i; n > 0; {
-		c := &j.calls[n]
-		if c.Meta.Operator != "|" || c.Meta.Pipeline == 0 {
-			return -1
-		}
-		before := -1
-		for m := n - 1; m >= 0; m-- {
-			if j.calls[m].Meta.Pipeline == c.Meta.Pipeline && j.calls[m].Meta.Depth == c.Meta.Depth {
-				before = m
-				break
-			}
-		}
-		if before < 0 {
-			return -1
-		}
-		switch j.calls[before].Argv[0] {
-		case "sort", "head", "tail", "uniq":
-			n = before
-			continue
-		case "grep":
-			if !listsFiles(&j.calls[before]) && j.calls[before].Meta.Operator == "|" {
-				n = before
-				continue
-			}
-		}
-		return before
-	}
-	return -1
 }
 
 // copied judges what cp, mv, ln and install put into a directory where a pattern says which files: the names are those that

@@ -27,11 +27,11 @@ func (p Patterns) Match(name string, at Place) *Pattern {
 }
 
 // Below is Match for the patterns of a .gitignore in the directory dir, to the letter: nothing but what lies below dir
-// counts, and a pattern that ends in a slash is for directories.
-func (p Patterns) Below(dir, name string) *Pattern {
+// counts, and a pattern that ends in a slash is for directories. One that begins with a ! decides as well.
+func (p Patterns) Below(dir, name string) (ignored, decided bool) {
 	rest, ok := under(name, dir)
 	if !ok || rest == "" {
-		return nil
+		return false, false
 	}
 	whole := name[len(name)-len(rest)-1:] // with the slash before it: in any directory
 	for i := len(p) - 1; i >= 0; i-- {
@@ -44,15 +44,11 @@ func (p Patterns) Below(dir, name string) *Pattern {
 		if strings.IndexByte(body, '/') >= 0 {
 			here = in
 		}
-		if body = strings.TrimPrefix(body, "/"); body == "" || !matchPath(body, here) {
-			continue
+		if body = strings.TrimPrefix(body, "/"); body != "" && matchPath(body, here) {
+			return !p[i].not(), true
 		}
-		if p[i].not() {
-			return nil
-		}
-		return &p[i]
 	}
-	return nil
+	return false, false
 }
 
 // parent is a path without its last part.

@@ -81,17 +81,17 @@ func TestBelowIsWhatGitIgnores(t *testing.T) {
 			list = append(list, Pattern{Text: text})
 		}
 		for _, name := range strings.Fields(test.yes) {
-			if list.Below("/home/u/p", name) == nil {
+			if ignored, _ := list.Below("/home/u/p", name); !ignored {
 				t.Errorf("%s does not match %s", test.patterns, name)
 			}
 		}
 		for _, name := range strings.Fields(test.no) {
-			if p := list.Below("/home/u/p", name); p != nil {
-				t.Errorf("%s matches %s", p.Text, name)
+			if ignored, decided := list.Below("/home/u/p", name); ignored || decided != strings.HasSuffix(name, "keep.log") {
+				t.Errorf("%s decides on %s: %v, %v", test.patterns, name, ignored, decided)
 			}
 		}
 	}
-	if (Patterns{{Text: "x"}}).Below("/", "/a/x") == nil {
+	if ignored, _ := (Patterns{{Text: "x"}}).Below("/", "/a/x"); !ignored {
 		t.Error("nothing lies below the root")
 	}
 	if (Patterns{{}}).Match("/a", place) != nil {

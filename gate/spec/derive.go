@@ -177,6 +177,11 @@ func (t *translator) archive() {
 	if h := t.lastHit("directory"); h != nil && p.effectsOf(&p.optionOf(h).place)&maskWrite != 0 {
 		return // its own table says so
 	}
+	members := false
+	t.words("paths", func(int32, string) { members = true })
+	if members && !p.givenAny([]string{"transform", "strip_components", "one_top_level", "wildcards", "absolute_names"}) {
+		return // those that are named, and no others
+	}
 	t.made(maskWrite, t.places.now, ".", call.Effect{Tree: true, Sure: call.Sure})
 }
 

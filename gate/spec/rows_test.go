@@ -236,6 +236,8 @@ func TestEffectsAreWhatTheToolsDo(t *testing.T) {
 		{"129", "unzip a.zip", []string{"read /w/a.zip", "write /w/…"}, nil},
 		{"129", "tar xf a.tar", []string{"read /w/a.tar", "write /w/…"}, nil},
 		{"129", "tar -C d -xf a.tar", []string{"read /w/a.tar", "write /w/d/…"}, nil},
+		{"129", "tar xf a.tar m", []string{"read /w/a.tar", "write /w/m/…"}, nil},
+		{"129", "tar xf a.tar m --strip-components=1", []string{"read /w/a.tar", "write /w/m/…", "write /w/…"}, nil},
 		{"129", "git clone https://h/o/r.git", []string{"write /w/r/…"}, nil},
 		{"129", "7z x a.7z", []string{"read /w/a.7z", "write /w/…"}, nil},
 		{"130", "cp a d/", []string{"read /w/a", "write /w/d/a"}, nil},
