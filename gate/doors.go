@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -407,6 +408,7 @@ func (j *judge) special(i int, name string) {
 	case "convert", "magick", "mogrify", "montage", "identify", "composite":
 		for _, w := range c.Argv[1:] {
 			format, file, ok := strings.Cut(w, ":")
+			file = strings.TrimPrefix(file, "@")
 			switch {
 			case !ok || file == "" || strings.Contains(format, "/"):
 			case format == "msl" || format == "ephemeral" || format == "mvg" || format == "url" || format == "vid":
@@ -418,6 +420,28 @@ func (j *judge) special(i int, name string) {
 	case "ffmpeg", "ffprobe":
 		if slices.Contains(c.Argv, "concat") || slices.ContainsFunc(c.Argv, func(w string) bool { return strings.HasPrefix(w, "concat:") }) {
 			j.unplaced(i, &call.Effect{Kind: call.Read})
+		}
+		for _, w := range c.Argv[1:] {
+			if at := strings.LastIndexByte(w, ':'); at > 0 {
+				j.reads(i, w[at+1:]) // subfile,,start,0,,:FILE
+			}
+		}
+	case "http", "https", "xh", "xhs":
+		for _, w := range operands(c) {
+			if _, file, ok := strings.Cut(w, "@"); ok {
+				file, _, _ = strings.Cut(file, ";")
+				j.reads(i, file) // FIELD@FILE, FIELD=@FILE, @FILE
+			}
+		}
+	case "exiftool":
+		for _, w := range c.Argv[1:] {
+			if _, file, ok := strings.Cut(w, "<="); ok {
+				j.reads(i, file)
+			}
+		}
+	case "yq", "jq":
+		for _, w := range c.Argv[1:] {
+			j.included(i, w)
 		}
 	case "gh":
 		if len(c.Argv) > 3 && c.Argv[1] == "alias" && c.Argv[2] == "set" && (slices.ContainsFunc(c.Argv, func(w string) bool { return strings.HasPrefix(w, "!") }) || hasOption(c, "-s") || hasOption(c, "--shell")) {
@@ -465,10 +489,6 @@ func (j *judge) special(i int, name string) {
 				j.vague(i, "the expression of "+name+" can run programs")
 			}
 		}
-	case "rsync":
-		if hasOption(c, "--daemon") {
-			j.vague(i, "what a daemon of rsync serves and runs is in its configuration")
-		}
 	case "capsh":
 		if n := slices.Index(c.Argv, "--"); n > 0 {
 			j.runsLine(i, "bash "+quoted(c.Argv[n+1:]))
@@ -500,11 +520,17 @@ func (j *judge) special(i int, name string) {
 				j.vague(i, fmt.Sprintf("the setting %s makes PHP load files or run programs", key))
 			}
 		}
-	case "ssh", "scp", "sftp":
+	case "ssh", "slogin", "autossh", "scp", "sftp", "rsync":
+		if slices.ContainsFunc(operands(c)[:min(1, len(operands(c)))], thisMachine) || (name == "scp" || name == "rsync") && slices.ContainsFunc(operands(c), thisMachine) {
+			j.vague(i, name+" leads to this very machine, where nobody would judge the paths")
+		}
 		for _, g := range options(c, "-o") {
 			if strings.HasPrefix(strings.ToLower(g.value), "xauthlocation") {
 				j.vague(i, "XAuthLocation names a program that ssh runs")
 			}
+		}
+		if name == "rsync" && hasOption(c, "--daemon") {
+			j.vague(i, "what a daemon of rsync serves and runs is in its configuration")
 		}
 	}
 	if strings.HasPrefix(name, "ansible") {
@@ -512,6 +538,44 @@ func (j *judge) special(i int, name string) {
 			for _, g := range options(c, option) {
 				if s := j.view.follow(j.commands[i].Dir.Path, g.value[strings.LastIndexByte(g.value, '@')+1:]); j.executable(s.real) {
 					j.vague(i, g.value+" is a program, and ansible runs it")
+				}
+			}
+		}
+	}
+}
+
+// thisMachine reports whether an address, [USER@]HOST with or without a path, names the machine that the gate runs on.
+func thisMachine(address string) bool {
+	if _, after, ok := strings.Cut(address, "://"); ok {
+		address, _, _ = strings.Cut(after, "/")
+	}
+	host := address[strings.IndexByte(address, '@')+1:]
+	if inner, ok := strings.CutPrefix(host, "["); ok {
+		host, _, _ = strings.Cut(inner, "]")
+	} else if strings.Count(host, ":") == 1 || strings.Contains(host, "::") && !strings.HasPrefix(host, "::") {
+		host, _, _ = strings.Cut(host, ":")
+	}
+	own, err := os.Hostname()
+	switch host = strings.ToLower(host); host {
+	case "localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback", "0.0.0.0", "::1", "::":
+		return true
+	}
+	return strings.HasPrefix(host, "127.") || err == nil && host != "" && host == strings.ToLower(own)
+}
+
+// included judges the files that a program of yq or jq takes in: load("FILE"), import "FILE" as $x.
+func (j *judge) included(i int, program string) {
+	for _, verb := range []string{"load", "import", "include"} {
+		for rest := program; ; {
+			_, after, ok := strings.Cut(rest, verb)
+			if !ok {
+				break
+			}
+			rest = after
+			if _, name, ok := strings.Cut(rest, `"`); ok {
+				name, _, _ = strings.Cut(name, `"`)
+				for _, end := range []string{"", ".jq", ".json"} {
+					j.reads(i, name+end)
 				}
 			}
 		}

@@ -1,6 +1,8 @@
 package gate
 
 import (
+	"iter"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -33,8 +35,8 @@ func (j *judge) hidden(i int) {
 		if runs && dir != "" && plausible(w) && w[0] != '-' && !strings.ContainsAny(w, " \t\n") {
 			j.execute(i, w, dir) // make .env, go run ./secrets/x.go
 		}
-		if at := strings.Index(strings.ToLower(w), "file://"); at >= 0 {
-			if file := strings.TrimPrefix(w[at+len("file://"):], "localhost"); strings.HasPrefix(file, "/") {
+		if !strings.ContainsAny(w, " \t\n") || strings.Contains(w, "://") {
+			for file := range fileURLs(w) {
 				maybe(call.Read, file)
 			}
 		}
@@ -43,7 +45,7 @@ func (j *judge) hidden(i int) {
 				j.inCommit(i, file, dir)
 			}
 		}
-		if !c.Meta.SpecMatched && !strings.ContainsAny(w, " \t\n") {
+		if (!c.Meta.SpecMatched || c.Name == "go" && c.Argv[1] == "tool") && !strings.ContainsAny(w, " \t\n") {
 			j.inWord(i, w, dir)
 		}
 	}
@@ -71,6 +73,37 @@ func (j *judge) hidden(i int) {
 	}
 }
 
+// fileURLs yields what the addresses of kind file: in a word may name: with and without a host, a query or escapes, for
+// programs read them differently.
+func fileURLs(w string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for rest := w; ; {
+			at := strings.Index(strings.ToLower(rest), "file")
+			if at < 0 {
+				return
+			}
+			rest = strings.TrimPrefix(rest[at+len("file"):], "b") // aws has fileb://
+			name, is := strings.CutPrefix(rest, ":")
+			if !is {
+				continue
+			}
+			name = strings.ReplaceAll(name, `\`, "/")
+			if plain, err := url.PathUnescape(name); err == nil && plain != name && !yield(plain) {
+				return
+			}
+			short, _, _ := strings.Cut(name, "?")
+			short, _, _ = strings.Cut(short, "#")
+			for _, n := range []string{name, short} {
+				host, behind := strings.CutPrefix(n, "//")
+				slash := strings.IndexByte(host, '/')
+				if !yield(n) || behind && !yield(host) || behind && slash >= 0 && !yield(host[slash:]) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // curl judges the files that curl finds in addresses of its own kind: it expands braces and brackets itself, takes what has
 // no scheme for --proto-default, and #1 in a file's name for what a brace stood for.
 func (j *judge) curl(i int) {
@@ -80,7 +113,8 @@ func (j *judge) curl(i int) {
 		part := &c.Form.Parts[n]
 		scheme, _, ok := strings.Cut(part.Value, "://")
 		switch {
-		case part.Role == call.Operand && (ok && strings.ContainsAny(scheme, "{[") || !ok && local):
+		case part.Role == call.Operand && (ok && strings.ContainsAny(scheme, "{[") || !ok && local ||
+			strings.ContainsAny(part.Value, "{[") && slices.Collect(fileURLs(part.Value)) != nil):
 			j.unplaced(i, &call.Effect{Kind: call.Read, Path: part.Value})
 		case part.Role == call.Flag && (part.Flag == "-o" || part.Flag == "--output" || slices.Contains(part.Names, "--output")) &&
 			numbered(part.Value):

@@ -45,7 +45,8 @@ func interpreter(name string) bool {
 // code judges the names in a program.
 func (j *judge) code(i int, text string) {
 	if len(text) > maxCode {
-		text = text[:maxCode]
+		j.vague(i, fmt.Sprintf("the program that %s gets is more than the gate looks through", j.name(i)))
+		return
 	}
 	dir := j.commands[i].Dir.Path
 	seen := make(map[string]bool)

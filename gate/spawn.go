@@ -13,8 +13,13 @@ func (h *listener) code(text string) {
 				break
 			}
 			rest = rest[at+len(word):]
-			if line := quotedWords(rest); line != "" {
-				h.spawns = append(h.spawns, line)
+			switch words := quotedWords(rest); {
+			case len(words) > maxSpawned:
+				h.unsure(word)
+			case len(words) == 1:
+				h.spawns = append(h.spawns, words[0])
+			case len(words) > 1:
+				h.spawns = append(h.spawns, quoted(words))
 			}
 		}
 	}
@@ -46,10 +51,12 @@ func (h *listener) code(text string) {
 var spawnWords = [...]string{"system", "popen", "Popen", "exec", "execSync", "spawn", "spawnSync", "execFile", "execFileSync", "run", "call", "check_output",
 	"check_call", "getoutput", "shell_exec", "passthru", "shell-command", "call-process", "syscmd", "esyscmd", "cmd", "Command"}
 
-// quotedWords is the line of the texts in quotes that stand right behind the word for starting a program; "" if none do.
-func quotedWords(rest string) string {
-	var words []string
-	for len(words) < 32 {
+// maxSpawned bounds the words of a command that a program starts.
+const maxSpawned = 256
+
+// quotedWords are the texts in quotes that stand right behind the word for starting a program.
+func quotedWords(rest string) (words []string) {
+	for len(words) <= maxSpawned {
 		rest = strings.TrimLeft(rest, " \t\n([,:{")
 		if rest == "" || rest[0] != '"' && rest[0] != '\'' {
 			break
@@ -61,11 +68,5 @@ func quotedWords(rest string) string {
 		words = append(words, rest[1:1+end])
 		rest = rest[end+2:]
 	}
-	switch len(words) {
-	case 0:
-		return ""
-	case 1:
-		return words[0]
-	}
-	return quoted(words)
+	return words
 }

@@ -188,9 +188,6 @@ func (j *judge) spokenFile(i int, l *language, file string) {
 
 // utterance judges one text.
 func (j *judge) utterance(i int, l *language, text string) {
-	if l.whole {
-		text = text[:min(len(text), maxCode)]
-	}
 	if len(text) > maxCode {
 		j.vague(i, fmt.Sprintf("what %s is told is more than the gate looks through", j.name(i)))
 		return
