@@ -26,7 +26,9 @@
 //
 //   - git trusts the repository of the project and no other. In any other (nested, named by -C or --git-dir, at the other end
 //     of a push to a path) its configuration and its hooks are read, and if one of them names a program, cannot be read, or
-//     is made by the line itself, that is a value of run time. What git clone and git init make has none.
+//     is made by the line itself, that is a value of run time. What git clone and git init make has none. This is judged
+//     where the line calls git: what make, npm or a script does in such a repository belongs to the code that their entry
+//     covers.
 //   - The configuration and the hooks of a repository, of any directory laid out like one, and of the user are not written:
 //     not by a redirection or a program, not by a client's tool, and not by git config where the setting makes git run
 //     something. That is no self-protection: enforce: observe lets it pass. .gitmodules and .gitattributes name no programs
@@ -36,8 +38,12 @@
 //     its own (ssh -F, vim -S) is one always.
 //   - An entry for an interpreter or for make covers the code that it runs. But makefiles that the line writes are a value of
 //     run time, and deny entries and denied paths hold for what a program on the line starts by a text in quotes.
-//   - Names that a list, an archive or a server chooses may be any name. Only what is unpacked into a directory below the
-//     project is judged by the files that are there, and not by those that might be new.
+//   - Names that a list, an archive or a server chooses may be any name: where one of those below the directory is kept by the
+//     policy, or by the gate, that is a value of run time (lists.go). What cp, mv and rsync put there has names that can be
+//     looked up (lands.go), and so have the files that find and its like bring to xargs, if nothing between them does more
+//     than choose among lines (arriving.go).
+//   - What shells read as they start is not written either: it says what the names on every later line mean. Texts whose
+//     front matter may name hooks of a client are a value of run time (orders.go).
 //
 // The work of one decision has a bound in steps, not only in time (budget.go): a line that takes more is refused.
 //
