@@ -499,7 +499,7 @@ var realCases = []struct {
 		same := "1bc04b5291c26a46d918139138b992d2de976d6851d0893b0476b85bfbdfc6e6" // of "index"
 		b.record(p.InvocationID, same)
 		b.want(Loaded, BySnapshot, "")
-		b.record("0"+p.InvocationID[1:], strings.Repeat("0", 64)) // of another run
+		b.record(p.InvocationID[1:]+p.InvocationID[:1], strings.Repeat("0", 64)) // of another run
 		b.want(Loaded, BySnapshot, "")
 		b.record(p.InvocationID, strings.Repeat("0", 64))
 		b.want(Stale, ByRecord, `another "plugin/index.js"`)

@@ -188,6 +188,14 @@ func (d *draft) paths(b *strings.Builder) {
     - "**/.git/config"
     - "**/.gitmodules"
     - "**/.mcp.json"        # which MCP servers a client starts, and by which name
+    - "**/.cursor/mcp.json"
+    - "**/.vscode/mcp.json"
+    - "**/.kiro/settings/mcp.json"
+    - "${HOME}/.claude.json"
+    - "${HOME}/.copilot/mcp-config.json"
+    - "${HOME}/.codeium/windsurf/mcp_config.json"
+    - "**/.husky/**"        # what git runs, as in .git/hooks
+    - "${HOME}/.local/bin/**"
 `)
 	for _, dir := range d.dirs {
 		fmt.Fprintf(b, "    - %s\n", scalar(dir+"/**"))

@@ -117,7 +117,7 @@ var programsOnce = sync.OnceValues(func() (string, error) {
 	if dir == "" {
 		return "", errors.New("TestMain has made no directory for the programs")
 	}
-	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", dir+"/", "gatehouse/cmd/warden", "gatehouse/cmd/gate", "gatehouse/cmd/gate-mcp")
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", dir+"/", "gatehouse/cmd/warden", "gatehouse/cmd/gate", "gatehouse/cmd/gate-mcp", "gatehouse/cmd/warden-exchange") // all that the package has
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}

@@ -272,7 +272,7 @@ func (h *hook) fault(err error) answer {
 		return h.client.write(e, verdict{action: refuse, reason: text})
 	default:
 		return h.client.write(e, verdict{action: note, reason: "The gate could not take note of this: " + problem(err, 400) +
-			". Rules over the order of calls may refuse later calls for that. A person can look with gate doctor."})
+			". Rules over the order of calls may judge later calls wrongly for that. A person can look with gate doctor."})
 	}
 }
 

@@ -92,7 +92,7 @@ func (h *hook) after(ctx context.Context, g Gate, e *event) answer {
 		for _, r := range e.requests {
 			if err := g.Ran(ctx, r, e.outcome); err != nil {
 				words = append(words, "The gate could not record that this call ran: "+problem(err, 300)+
-					". Rules over the order of calls may refuse later calls for that.")
+					". Rules over the order of calls may judge later calls wrongly for that.")
 				break
 			}
 		}
