@@ -127,8 +127,11 @@ func callInput(g *globals, args []string) ([]byte, error) {
 // printCall prints what the tool printed where it would have, and what the gate has to say on standard error.
 func printCall(g *globals, r catalog.Result) error {
 	out, errOut := r.Stdout, r.Stderr
-	if g.streams.Colour() { // a terminal
-		out, errOut = shown(out), shown(errOut)
+	if cli.IsTerminal(g.streams.Out) {
+		out = shown(out)
+	}
+	if cli.IsTerminal(g.streams.Err) {
+		errOut = shown(errOut)
 	}
 	if _, err := io.WriteString(g.streams.Out, out); err != nil {
 		return err

@@ -1,16 +1,9 @@
 package main
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
-	"syscall"
-
 	"github.com/spf13/cobra"
+
+	"gatehouse/internal/cli"
 )
 
 // exchangeProgram is the program that warden exchange becomes. It embeds a server, which this one must not.
@@ -29,41 +22,10 @@ explains its commands, and docs/exchange.md goes through it step by step.`,
   warden exchange add agent-1`,
 		DisableFlagParsing: true, // the other program knows its commands and flags
 		RunE: func(cmd *cobra.Command, args []string) error {
-			self, err := os.Executable()
-			if err != nil {
-				return err
+			if len(args) == 0 {
+				args = []string{"--help"}
 			}
-			program, err := findExchange(self)
-			if err != nil {
-				if len(args) == 0 || slices.Contains(args, "--help") || slices.Contains(args, "-h") {
-					return cmd.Help()
-				}
-				return err
-			}
-			if err := syscall.Exec(program, append([]string{exchangeProgram}, args...), os.Environ()); err != nil {
-				return fmt.Errorf("start %s: %w", program, err)
-			}
-			return nil
+			return cli.Become(cmd, exchangeProgram, args)
 		},
 	}
-}
-
-// findExchange finds the other program near this one, self. PATH is not looked at.
-func findExchange(self string) (string, error) {
-	dir := filepath.Dir(self)
-	places := []string{filepath.Join(dir, exchangeProgram), filepath.Join(filepath.Dir(dir), "libexec/gatehouse", exchangeProgram)}
-	for _, place := range places {
-		info, err := os.Stat(place)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			continue
-		case err != nil:
-			return "", err
-		case !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0:
-			return "", fmt.Errorf("%s is no program", place)
-		}
-		return place, nil
-	}
-	return "", fmt.Errorf("the program %s is not there, neither as %s; install the package anew, or build both into one directory: "+
-		"go build -o DIRECTORY/ ./cmd/warden ./cmd/%s", exchangeProgram, strings.Join(places, " nor as "), exchangeProgram)
 }

@@ -47,13 +47,14 @@ func System() Streams {
 
 // Colour reports whether output may be coloured: a terminal, and no NO_COLOR (https://no-color.org).
 func (s Streams) Colour() bool {
-	return s.Getenv("NO_COLOR") == "" && s.Getenv("TERM") != "dumb" && isTerminal(s.Out)
+	return s.Getenv("NO_COLOR") == "" && s.Getenv("TERM") != "dumb" && IsTerminal(s.Out)
 }
 
 // Interactive reports whether a person can be asked: both ends are a terminal.
-func (s Streams) Interactive() bool { return isTerminal(s.In) && isTerminal(s.Out) }
+func (s Streams) Interactive() bool { return IsTerminal(s.In) && IsTerminal(s.Out) }
 
-func isTerminal(stream any) bool {
+// IsTerminal reports whether a stream is a terminal.
+func IsTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -25,7 +25,7 @@ func fitHelp(root *cobra.Command, streams Streams) {
 // Width is how many characters a line of the terminal holds; 0 where the output is no terminal, or a very narrow one.
 func (s Streams) Width() int {
 	f, ok := s.Out.(*os.File)
-	if !ok || !isTerminal(f) {
+	if !ok || !IsTerminal(f) {
 		return 0
 	}
 	width, _, err := term.GetSize(int(f.Fd()))
