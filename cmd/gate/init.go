@@ -147,7 +147,10 @@ func runInit(ctx context.Context, g *globals, opts initOptions, presets []string
 	if opts.json {
 		return cli.PrintJSON(g.streams.Out, result)
 	}
-	g.printNext(result, hooks)
+	if own, err := g.policyDir(""); err == nil && own == dir {
+		opts.policy = ""
+	}
+	g.printNext(result, opts.policy, hooks)
 	return ctx.Err()
 }
 
@@ -341,7 +344,8 @@ func (g *globals) printInit(r initResult) {
 }
 
 // printNext says what comes after.
-func (g *globals) printNext(r initResult, hooks bool) {
+// printNext says what follows; elsewhere is the directory that was asked for, "" for the one that decides.
+func (g *globals) printNext(r initResult, elsewhere string, hooks bool) {
 	out := g.streams.Out
 	if r.Flags != nil {
 		fmt.Fprintf(out, "  the flags of %d commands are known now\n", r.Flags.Known)
@@ -352,11 +356,15 @@ func (g *globals) printNext(r initResult, hooks bool) {
 			fmt.Fprintf(g.streams.Err, "gate: %s\n", cli.Line(problem))
 		}
 	}
-	if index, err := config.ReadIndex(g.index); err == nil {
+	if index, err := config.ReadIndex(g.index); err == nil && elsewhere == "" {
 		if gates := index.ForUID(uint32(os.Getuid())); len(gates) > 0 && gates[0].Decide != config.DecideLive {
 			fmt.Fprintf(out, "\nRoot's accepted copy of gate %s stays in force: what was written here counts once it is published (gate publish)\nand a person accepts it (warden accept, as root).\n",
 				cli.Line(gates[0].Gate))
 		}
+	}
+	if elsewhere != "" {
+		fmt.Fprintf(out, "\nIt decides where it is named, as in\n  gate check --policy %s \"git status\"\n", cli.Printable(elsewhere))
+		return
 	}
 	fmt.Fprint(out, "\nnext\n  gate check \"git status\"    try a line\n  gate policy                see what is in force, and from which line\n  gate doctor                see what would keep the gate from working\n")
 	if hooks {

@@ -48,6 +48,9 @@ func (c *Catalogue) Freeze(keep *Lock) (*Lock, error) {
 			if code == OK {
 				code = CodeOf(err)
 			}
+			if errors.Is(err, fs.ErrNotExist) {
+				err = fmt.Errorf("%w; install it, or take the tool out of the catalogue", err)
+			}
 			errs = append(errs, fmt.Errorf("tool %s: %w", t.Name, err))
 			continue
 		}

@@ -90,7 +90,8 @@ func dangerousBegins() []string {
 		"CONDA_", "NPM_CONFIG_", "npm_config_", "YARN_", "PNPM_", "COREPACK_", "CARGO_BUILD_", "CARGO_TARGET_", "CARGO_PROFILE_",
 		"CARGO_ALIAS_", "CARGO_REGISTR", "CARGO_UNSTABLE_", "DOTNET_", "COMPlus_", "CORECLR_", "MSBUILD", "NUGET_", "JAVA_TOOL_", "XDG_",
 		"COMPOSE_", "BUILDKIT_HOST", "ANSIBLE_", "TF_VAR_", "TF_CLI_ARGS_", "DIRENV_", "MISE_", "ASDF_", "NVM_", "PYENV_", "RBENV_",
-		"HOMEBREW_", "GATEHOUSE_", "CLAUDE_", "CODEX_", "OPENCLAW_", "GCONV_", "QEMU_", "RUBY", "BUNDLE_",
+		"HOMEBREW_", "GATEHOUSE_", "CLAUDE_", "CODEX_", "OPENCLAW_", "GCONV_", "QEMU_", "RUBY", "BUNDLE_", "LUA_", "JDK_", "CMAKE_", "CCACHE_",
+		"HG", "MIX_",
 	}
 }
 

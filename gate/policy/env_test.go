@@ -12,7 +12,7 @@ func TestVariablesThatChooseAProgramMustBeNamedInFull(t *testing.T) {
 	}{
 		{p, "CI", true}, {p, "PATH", true}, {p, "GIT_AUTHOR_NAME", true}, {p, "GIT_SSH", false}, {p, "LD_PRELOAD", false},
 		{p, "BASH_ENV", false}, {p, "PYTHONPATH", false}, {p, "NODE_OPTIONS", false}, {p, "EDITOR", false}, {p, "PAGER", false},
-		{p, "https_proxy", false}, {p, "NODE_ENV", true},
+		{p, "https_proxy", false}, {p, "NODE_ENV", true}, {p, "LUA_INIT_5_4", false}, {p, "CMAKE_C_COMPILER_LAUNCHER", false},
 		{narrow, "CI", true}, {narrow, "CI2", false}, {narrow, "LC_ALL", true}, {narrow, "LANG", false}, {narrow, "GIT_DIR", false},
 		{narrow, "GIT_EXTERNAL_DIFF", false}, {narrow, "", false},
 	} {
