@@ -116,6 +116,13 @@ func differ(ours, theirs []mount, root string) (place string, different bool) {
 	return "", false
 }
 
+// ended reports whether a process that has nothing left to be looked at has no thread but the first either: it waits to be
+// collected.
+func (c *Checker) ended(pid int) bool {
+	threads, err := os.ReadDir(filepath.Join(c.procDir(), strconv.Itoa(pid), "task"))
+	return gone(err) || err == nil && len(threads) <= 1
+}
+
 // findView looks whether all members see at the live roots what root has hashed there. Sandboxing that only shows less
 // of a host, or shows it read-only, mounts the same directories again and makes no difference here. A process that left
 // such a place, or reads elsewhere, is not noticed.
@@ -131,7 +138,7 @@ func (c *Checker) findView(f *facts, source manifest.Source) error {
 		if errors.Is(err, unix.EINVAL) && p.thread != 0 { // the first thread has ended
 			theirs, err = readMounts(filepath.Join(c.procDir(), strconv.Itoa(p.thread), "mountinfo"))
 		}
-		if gone(err) {
+		if gone(err) || errors.Is(err, unix.EINVAL) && c.ended(p.pid) {
 			continue
 		}
 		if err != nil {

@@ -332,8 +332,11 @@ var realCases = []struct {
 		b.start()
 		b.want(Loaded, ByClocks, "")
 		b.do("touch", "/run/outside.go")
-		outside := b.do("systemctl", "show", "-p", "MainPID", "--value", "outside.service")
-		child := ""
+		outside, child := "0", ""
+		b.until("the one outside runs", func() bool {
+			outside = b.do("systemctl", "show", "-p", "MainPID", "--value", "outside.service")
+			return outside != "0"
+		})
 		b.until("there is a child", func() bool {
 			data, err := os.ReadFile("/proc/" + outside + "/task/" + outside + "/children")
 			b.must(err)

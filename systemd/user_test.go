@@ -87,7 +87,11 @@ var userCases = []struct {
 	}},
 	{"u-forks", "[Service]\nExecStart=/bin/bash -c '(while :; do sleep 1000; done) & exec sleep infinity'\n", func(b *bench) {
 		b.start()
-		b.want(Unknown, ByClocks, "") // the shell that it was forked from has become another program
+		b.until("the shell has become another program", func() bool {
+			name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", b.state().mainPID))
+			return err == nil && string(name) == "sleep\n"
+		})
+		b.want(Unknown, ByClocks, "") // what it forked comes from another program
 	}},
 	{"u-worker", "[Service]\nExecStart=/bin/bash -c '(while :; do sleep 1000; done) & wait'\n", func(b *bench) {
 		b.start()
