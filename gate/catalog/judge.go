@@ -27,6 +27,9 @@ type judged struct {
 func (h *Host) judge(ctx context.Context, b bound, dir, session string, env func(string) (string, bool)) (judged, string, error) {
 	argv := gate.Request{Argv: b.argv, Cwd: dir, Session: session, Client: h.Client, Unattended: true, Home: h.Home, Env: env}
 	d := h.Judge.Check(ctx, argv)
+	if err := unjudged(ctx, d); err != nil {
+		return judged{}, "", err
+	}
 	for i := range d.Calls {
 		if words := d.Calls[i].Argv; len(words) > 0 && d.Calls[i].Meta.Wrapper != "" && slices.Contains(shells, filepath.Base(words[0])) {
 			return judged{}, "", failed(Shell, "tool %s would run the shell %s: %s", b.tool.Name, words[0], d.Calls[i].Meta.Source)
@@ -45,6 +48,9 @@ func (h *Host) judge(ctx context.Context, b bound, dir, session string, env func
 	if err != nil {
 		return judged{}, d.ID, failed(Fault, "the decision could not be logged: %w", err)
 	}
+	if err := unjudged(ctx, d); err != nil {
+		return judged{}, d.ID, err
+	}
 	if d.Action != gate.Allow {
 		reason := gate.Reason{Action: d.Action, Text: "the policy does not let it pass"}
 		if len(d.Reasons) > 0 {
@@ -53,6 +59,21 @@ func (h *Host) judge(ctx context.Context, b bound, dir, session string, env func
 		return judged{}, d.ID, refusal(b.tool, reason)
 	}
 	return judged{request: tool, decision: d}, d.ID, nil
+}
+
+// unjudged reports a decision that denies only because there was none: the caller left while the policy was asked, which
+// cuts its search short, or the gate itself failed. Neither is a no, which would end the job.
+func unjudged(ctx context.Context, d gate.Decision) error {
+	if d.Action == gate.Allow {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return &Error{Code: Fault, Err: err}
+	}
+	if len(d.Reasons) > 0 && d.Reasons[0].Stage == gate.StageFault {
+		return failed(Fault, "the policy could not be asked: %s", d.Reasons[0].Text)
+	}
+	return nil
 }
 
 // forbids returns the first reason of a decision that is more than "not on a list".

@@ -297,6 +297,7 @@ func (w *world) want(r Result, code Code) {
 // judge lets everything pass, but for what it is told to refuse.
 type judge struct {
 	argv     gate.Decision // the answer about argument vectors; its zero value allows
+	asked    func()        // done as it is asked
 	refuse   bool          // tools
 	decided  []gate.Request
 	recorded []gate.Outcome
@@ -305,6 +306,9 @@ type judge struct {
 }
 
 func (j *judge) Check(context.Context, gate.Request) gate.Decision {
+	if j.asked != nil {
+		j.asked()
+	}
 	if j.argv.Reasons == nil {
 		return gate.Decision{Action: gate.Allow}
 	}

@@ -19,6 +19,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"gatehouse/gate"
+
 	"github.com/google/go-cmp/cmp"
 	landlocksys "github.com/landlock-lsm/go-landlock/landlock/syscall"
 )
@@ -131,6 +133,34 @@ func TestACallerThatGivesUpBeforehand(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	w.want(w.call("job", "print"), OK)
+}
+
+// A decision that the caller cut short denies, since nobody could tell. That is no refusal, and the job goes on.
+func TestACallerThatGivesUpWhileThePolicyIsAsked(t *testing.T) {
+	for _, stage := range []gate.Stage{gate.StagePaths, gate.StageFault} {
+		w := newWorld(t, 10, entry("print", "", `"print"`, ""))
+		ctx, cancel := context.WithCancel(t.Context())
+		denied := gate.Decision{Action: gate.Deny, Reasons: []gate.Reason{{Action: gate.Deny, Stage: stage, Rule: "deny", Text: "the time for the decision ran out"}}}
+		w.judge.argv, w.judge.asked = denied, cancel
+		r := w.host.Call(ctx, Request{Job: "job", Call: []byte(`{"tool": "print", "args": {}}`)})
+		w.want(r, Fault)
+		if r.Ended || r.Step != 0 || !strings.Contains(r.Error, "gave up") {
+			t.Errorf("%+v", r)
+		}
+		w.judge.argv, w.judge.asked = gate.Decision{}, nil
+		w.want(w.call("job", "print"), OK)
+	}
+}
+
+// A gate that fails has not said no.
+func TestAGateThatFailsIsNoRefusal(t *testing.T) {
+	w := newWorld(t, 10, entry("print", "", `"print"`, ""))
+	w.judge.argv = gate.Decision{Action: gate.Deny, Reasons: []gate.Reason{{Action: gate.Deny, Stage: gate.StageFault, Text: "the gate itself failed"}}}
+	r := w.call("job", "print")
+	w.want(r, Fault)
+	if r.Ended || !strings.Contains(r.Error, "the gate itself failed") {
+		t.Errorf("%+v", r)
+	}
 }
 
 func TestATermSignalComesFirst(t *testing.T) {

@@ -95,7 +95,7 @@ func TestWhatIsNoRequestIsRefused(t *testing.T) {
 	s.must(err)
 	a := s.answers(conn, string(sleep)+"\nmore\n")
 	if a.Result == nil || a.Result.Code != catalog.Cancelled && a.Result.Code != catalog.Fault {
-		t.Errorf("%+v", a)
+		t.Errorf("%+v of %+v", a.Result, a)
 	}
 	if a := s.answers(s.dial(0), good+"\n"); a.Catalogue == nil {
 		t.Errorf("after all that: %+v", a.Error)
