@@ -74,18 +74,18 @@ func (g *Gate) held(ctx context.Context, r Request, d *Decision) error {
 	}
 	j := g.judge(ctx, s, &r)
 	events := j.events(d.Calls)
-	return g.store().Update(ctx, j.memories(), func(states []*memory.State) ([]memory.Record, error) {
+	return g.store().Update(ctx, j.memories(), func(states []*memory.State) error {
 		if d.Action == Ask && r.Deferred && agreed(states[0], d.Subject) {
 			d.Action, d.Granted = Allow, &Grant{By: "the person's next message"}
-			return nil, nil
+			return nil
 		}
 		d.Repeated = repeated(states[0], d.Subject)
 		if s.content.rules.Len() == 0 {
-			return nil, nil
+			return nil
 		}
 		m := rules.Memories{Session: states[0], Project: states[1]}
 		around := j.surroundings()
-		return nil, s.content.rules.Refuse(m, events, s.content.rules.Judge(m, events, around), around)
+		return s.content.rules.Refuse(m, events, s.content.rules.Judge(m, events, around), around)
 	})
 }
 
@@ -177,16 +177,17 @@ func (g *Gate) keep(ctx context.Context, r Request, d Decision, o Outcome) error
 	return nil
 }
 
-// remember counts the calls that ran, or may have, in the memories of the session and the project.
+// remember tells the rules of the calls that ran, or may have.
 func (g *Gate) remember(ctx context.Context, s *source, r Request, d Decision, status *int) error {
+	if s.content.rules.Len() == 0 {
+		return nil
+	}
 	j := g.judge(ctx, s, &r)
 	outcomes := []call.Outcome{{Known: call.Ran, Status: status}}
 	if r.Tool == nil {
 		outcomes = call.Outcomes(j.line(), d.Calls, status)
 	}
 	var events []rules.Event
-	var records []memory.Record
-	base := memory.Record{Time: g.now(), Session: r.Session, Client: r.Client, Cwd: r.Cwd, Line: r.Line}
 	for _, e := range j.events(d.Calls) {
 		if e.Call >= len(outcomes) || outcomes[e.Call].Known == call.DidNotRun {
 			continue
@@ -195,33 +196,7 @@ func (g *Gate) remember(ctx context.Context, s *source, r Request, d Decision, s
 		e.Status, e.Doubt = out.Status, out.Known != call.Ran
 		events = append(events, e)
 	}
-	if r.Tool != nil {
-		next := base
-		next.Name, next.Parsed, next.Known, next.Status = r.Tool.Name, true, memory.Ran, status
-		for _, e := range events {
-			for name, value := range e.Args {
-				next.Args = append(next.Args, memory.Arg{Name: name, Value: value})
-			}
-		}
-		records = append(records, next)
-	}
-	for i := range d.Calls {
-		c := &d.Calls[i]
-		next := base
-		next.Index, next.Name, next.Parsed, next.Unknown = i, c.Name, c.Meta.SpecMatched, c.Meta.DynamicArgs
-		next.Known, next.Status = memory.Known(outcomes[i].Known), outcomes[i].Status
-		for _, a := range c.Args {
-			next.Args = append(next.Args, memory.Arg(a))
-		}
-		records = append(records, next)
-	}
-	return g.store().Update(ctx, j.memories(), func(states []*memory.State) ([]memory.Record, error) {
-		if s.content.rules.Len() > 0 {
-			m := rules.Memories{Session: states[0], Project: states[1]}
-			if err := s.content.rules.Record(m, events, j.surroundings()); err != nil {
-				return nil, err
-			}
-		}
-		return records, nil
+	return g.store().Update(ctx, j.memories(), func(states []*memory.State) error {
+		return s.content.rules.Record(rules.Memories{Session: states[0], Project: states[1]}, events, j.surroundings())
 	})
 }

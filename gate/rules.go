@@ -66,14 +66,15 @@ func (g *Gate) remembered(j *judge) (m rules.Memories, err error) {
 	if g.state == "" {
 		return m, nil
 	}
-	store := g.store()
-	if j.r.Session != "" {
-		if m.Session, err = store.Load(memory.Session(j.r.Session)); err != nil {
-			return m, err
-		}
+	states, err := g.store().Load(j.memories())
+	if err != nil {
+		return m, err
 	}
-	m.Project, err = store.Load(memory.Project(j.ground.place.Project))
-	return m, err
+	if j.r.Session != "" {
+		m.Session = states[0]
+	}
+	m.Project = states[len(states)-1]
+	return m, nil
 }
 
 func (g *Gate) store() memory.Store { return memory.Store{Dir: g.state, Disk: g.writes} }

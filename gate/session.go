@@ -19,7 +19,7 @@ func (g *Gate) Prompt(ctx context.Context, r Request) error {
 	if s == nil {
 		return err
 	}
-	return g.store().Update(ctx, j.memories(), func(states []*memory.State) ([]memory.Record, error) {
+	return g.store().Update(ctx, j.memories(), func(states []*memory.State) error {
 		var kept []waiting
 		for _, w := range waits(states[0]) {
 			if !w.agreed {
@@ -29,7 +29,7 @@ func (g *Gate) Prompt(ctx context.Context, r Request) error {
 		}
 		keepWaits(states[0], kept)
 		s.content.rules.Prompt(rules.Memories{Session: states[0], Project: states[1]})
-		return nil, nil
+		return nil
 	})
 }
 
@@ -59,12 +59,12 @@ func (g *Gate) Finish(ctx context.Context, r Request) ([]Reason, error) {
 		return nil, err
 	}
 	var reasons []Reason
-	err = g.store().Update(ctx, j.memories(), func(states []*memory.State) ([]memory.Record, error) {
+	err = g.store().Update(ctx, j.memories(), func(states []*memory.State) error {
 		verdicts, err := s.content.rules.Finish(rules.Memories{Session: states[0], Project: states[1]})
 		for _, v := range verdicts {
 			reasons = append(reasons, reasonOf(v))
 		}
-		return nil, err
+		return err
 	})
 	return reasons, err
 }

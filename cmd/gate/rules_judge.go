@@ -130,8 +130,7 @@ func (r *traceRecord) name() string {
 	return r.ToolName
 }
 
-// args are the arguments: an object, a list of {"Name", "Value"} as the gate's own memory writes them, or a text that is
-// one of them.
+// args are the arguments: an object, or a text that is one.
 func (r *traceRecord) args() (map[string]any, error) {
 	for _, raw := range []json.RawMessage{r.Args, r.Arguments, r.ToolArgs} {
 		if len(raw) == 0 || string(raw) == "null" {
@@ -142,19 +141,8 @@ func (r *traceRecord) args() (map[string]any, error) {
 			raw = json.RawMessage(text)
 		}
 		var args map[string]any
-		if err := json.Unmarshal(raw, &args); err == nil {
-			return args, nil
-		}
-		var list []struct {
-			Name  string
-			Value any
-		}
-		if err := json.Unmarshal(raw, &list); err != nil {
+		if err := json.Unmarshal(raw, &args); err != nil {
 			return nil, fmt.Errorf("the arguments of %s are no object", r.name())
-		}
-		args = make(map[string]any, len(list))
-		for _, a := range list {
-			args[a.Name] = a.Value
 		}
 		return args, nil
 	}

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 )
 
@@ -13,42 +12,31 @@ func rules(st *State) {
 	}
 }
 
-// withCalls returns a store whose session has n calls behind it.
-func withCalls(b *testing.B, n int) Store {
+func BenchmarkMemory(b *testing.B) {
 	s := Store{Dir: b.TempDir()}
-	for done := 0; done < n; done += 1000 {
-		must(b, s.Update(b.Context(), []ID{session}, func(states []*State) ([]Record, error) {
-			rules(states[0])
-			return line(strings.Repeat("x", 60), min(n, 1000))(nil)
-		}))
-	}
-	must(b, s.Update(b.Context(), []ID{session}, line("x", min(n, 40))))
-	return s
-}
-
-func BenchmarkLoad(b *testing.B) {
-	for _, n := range []int{10, 100_000} {
-		b.Run(fmt.Sprint("calls=", n), func(b *testing.B) {
-			s := withCalls(b, n)
+	must(b, s.Update(b.Context(), both, func(states []*State) error {
+		rules(states[0])
+		rules(states[1])
+		return nil
+	}))
+	b.Run("load", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, err := s.Load(both)
+			must(b, err)
+		}
+	})
+	for what, changed := range map[string]int{"nothing": 0, "the session": 1, "both": 2} {
+		b.Run("update "+what, func(b *testing.B) {
+			b.ReportAllocs()
 			for b.Loop() {
-				load(b, s, session)
+				must(b, s.Update(b.Context(), both, func(states []*State) error {
+					for _, st := range states[:changed] {
+						st.Rules["rule-000#0123456789abcdef"][0] ^= 1
+					}
+					return nil
+				}))
 			}
 		})
-	}
-}
-
-func BenchmarkUpdate(b *testing.B) {
-	for _, n := range []int{10, 100_000} {
-		for what, ids := range map[string][]ID{"session": both[:1], "session and project": both} {
-			b.Run(fmt.Sprintf("calls=%d/%s", n, what), func(b *testing.B) {
-				s := withCalls(b, n)
-				for b.Loop() {
-					must(b, s.Update(b.Context(), ids, func(states []*State) ([]Record, error) {
-						states[0].Rules["rule-000#0123456789abcdef"][0] ^= 1
-						return line("git commit -m x && git push", 2)(nil)
-					}))
-				}
-			})
-		}
 	}
 }

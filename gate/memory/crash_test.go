@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"gatehouse/internal/durable"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 )
 
@@ -23,7 +25,7 @@ func TestManyProcessesLoseDoubleAndTearNothing(t *testing.T) {
 	var wg sync.WaitGroup
 	failed := make(chan error, processes)
 	for i := range processes {
-		cmd := process(t, dir, "one line of three calls", fmt.Sprintf("%s=process %d", nameVariable, i))
+		cmd := process(t, dir, "one line", fmt.Sprintf("%s=process %d", nameVariable, i))
 		var out bytes.Buffer
 		cmd.Stderr = &out
 		wg.Go(func() {
@@ -33,13 +35,13 @@ func TestManyProcessesLoseDoubleAndTearNothing(t *testing.T) {
 		})
 	}
 	s := Store{Dir: dir}
-	seen := uint64(0)
+	seen := 0
 	for range 100 { // readers meanwhile see whole memories that only grow
-		st := load(t, s, session)
-		if st.Calls < seen || st.Calls%3 != 0 || uint64(len(st.Rules["lines"]))*3 != st.Calls {
-			t.Fatalf("%d calls of %d lines after %d calls", st.Calls, len(st.Rules["lines"]), seen)
+		now := count(t, s, session)
+		if now < seen {
+			t.Fatalf("%d lines after %d", now, seen)
 		}
-		seen = st.Calls
+		seen = now
 		time.Sleep(time.Millisecond) // so that the readings are not all at the beginning
 	}
 	wg.Wait()
@@ -47,75 +49,47 @@ func TestManyProcessesLoseDoubleAndTearNothing(t *testing.T) {
 	for err := range failed {
 		t.Error(err)
 	}
-	for _, id := range both {
-		st := load(t, s, id)
-		if st.Calls != 3*processes || len(st.Rules["lines"]) != processes {
-			t.Errorf("%v: %d calls of %d lines", id, st.Calls, len(st.Rules["lines"]))
-		}
-		lines := map[string]bool{}
-		trace := records(t, s, id)
-		if len(trace) != 3*processes {
-			t.Fatalf("%v: %d records", id, len(trace))
-		}
-		for i, r := range trace {
-			if r.Index != i%3 || r.Line != trace[i-i%3].Line {
-				t.Fatalf("%v: call %d of %q stands at %d", id, r.Index, r.Line, i)
-			}
-			lines[r.Line] = true
-		}
-		if len(lines) != processes {
-			t.Errorf("%v: %d different lines", id, len(lines))
-		}
+	sorted := slices.Sorted(slices.Values(lines(t, s, session)))
+	if len(sorted) != processes || len(slices.Compact(sorted)) != processes {
+		t.Errorf("%d lines of %d processes: %q", len(sorted), processes, sorted)
 	}
-	if a, b := order(t, s, session), order(t, s, project); a != b {
-		t.Error("the session and its project disagree about the order")
+	if diff := cmp.Diff(lines(t, s, session), lines(t, s, project)); diff != "" {
+		t.Errorf("the session and its project disagree: %s", diff)
 	}
 }
 
-func order(t *testing.T, s Store, id ID) string {
-	var b strings.Builder
-	for _, r := range records(t, s, id) {
-		fmt.Fprintln(&b, r.Line, r.Index)
-	}
-	return b.String()
-}
-
-// fill gives the memories a past: none, a short one, or one so long that the next record ends a segment, in the session but
-// not in the project.
+// fill gives the memories a past: none, a short one, or one so long that the next change sweeps the session's directory.
 func fill(t *testing.T, dir, past string) {
 	t.Helper()
 	s := Store{Dir: dir}
-	if past != "none" {
-		must(t, s.Update(t.Context(), both, line("old", 2)))
+	if past == "none" {
+		return
 	}
-	for past == "long" && len(load(t, s, session).kept.youngest.text) < segmentSize-300 {
-		must(t, s.Update(t.Context(), []ID{session}, line("old", 5)))
+	must(t, s.Update(t.Context(), both, line("old")))
+	if past == "long" {
+		st := load(t, s, session)
+		st.version = sweepEvery - 1
+		must(t, os.WriteFile(s.file(session), seal(string(st.encode(session))), 0o600))
+		must(t, os.WriteFile(filepath.Join(s.dir(session), "000000000001"), nil, 0o600))
 	}
 }
 
 var pasts = []string{"none", "short", "long"}
 
-// wantOldOrNew checks that both memories are as before or both have the line of three calls more, and returns which.
-func wantOldOrNew(t *testing.T, what string, s Store, old [2]uint64) (isNew bool) {
+// wantOldOrNew checks that both memories are as before or both have the new line, and returns which.
+func wantOldOrNew(t *testing.T, what string, s Store, old [2]int) (isNew bool) {
 	t.Helper()
-	for i, id := range both {
-		st := load(t, s, id)
-		more := st.Calls - old[i]
-		if more != 0 && more != 3 || i > 0 && (more == 3) != isNew {
-			t.Fatalf("%s: %v has %d calls more, and the session's memory is new: %v", what, id, more, isNew)
+	for i, now := range counts(t, s) {
+		more := now - old[i]
+		if more != 0 && more != 1 || i > 0 && (more == 1) != isNew {
+			t.Fatalf("%s: %v has %d lines more, and the session's memory is new: %v", what, both[i], more, isNew)
 		}
-		isNew = more == 3
-		trace := records(t, s, id)
-		if newest := len(trace) > 0 && trace[len(trace)-1].Line == "new"; newest != isNew {
-			t.Fatalf("%s: %v: the trace and the state disagree", what, id)
-		}
+		isNew = more == 1
 	}
 	return isNew
 }
 
-func calls(t *testing.T, s Store) [2]uint64 {
-	return [2]uint64{load(t, s, session).Calls, load(t, s, project).Calls}
-}
+func counts(t *testing.T, s Store) [2]int { return [2]int{count(t, s, session), count(t, s, project)} }
 
 func TestAProcessKilledAtAnyStepLeavesTheOldOrTheNew(t *testing.T) {
 	for _, past := range pasts {
@@ -125,7 +99,7 @@ func TestAProcessKilledAtAnyStepLeavesTheOldOrTheNew(t *testing.T) {
 				dir := t.TempDir()
 				fill(t, dir, past)
 				s := Store{Dir: dir}
-				old := calls(t, s)
+				old := counts(t, s)
 				err := process(t, dir, task, fmt.Sprint(stepVariable, "=", step)).Run()
 				if err == nil {
 					break
@@ -140,18 +114,16 @@ func TestAProcessKilledAtAnyStepLeavesTheOldOrTheNew(t *testing.T) {
 				}
 
 				// Whoever comes next finds order, and goes on.
-				must(t, s.Update(t.Context(), []ID{project}, line("next", 1)))
-				must(t, s.Update(t.Context(), []ID{Session("s2"), session}, line("next", 1)))
-				now := calls(t, s)
-				want := uint64(1)
+				must(t, s.Update(t.Context(), []ID{project}, line("next")))
+				must(t, s.Update(t.Context(), []ID{Session("s2"), session}, line("next")))
+				now := counts(t, s)
+				want := 1
 				if isNew {
-					want = 4
+					want = 2
 				}
 				if now[0]-old[0] != want || now[1]-old[1] != want {
-					t.Errorf("%s: %d and %d calls more at the end, want %d", what, now[0]-old[0], now[1]-old[1], want)
+					t.Errorf("%s: %d and %d lines more at the end, want %d", what, now[0]-old[0], now[1]-old[1], want)
 				}
-				records(t, s, session)
-				records(t, s, project)
 				if left, _ := os.ReadDir(filepath.Join(dir, "joint")); len(left) > 0 {
 					t.Errorf("%s: %s is left behind", what, left[0].Name())
 				}
@@ -166,34 +138,31 @@ func TestAProcessKilledAtAnyStepLeavesTheOldOrTheNew(t *testing.T) {
 func TestAProcessKilledAnywhereLeavesWholeMemories(t *testing.T) {
 	dir := t.TempDir()
 	s := Store{Dir: dir}
+	before := 0
 	for i := range 10 {
 		cmd := process(t, dir, "for ever")
 		out, err := cmd.StdoutPipe()
 		must(t, err)
 		must(t, cmd.Start())
-		lines := bufio.NewReader(out)
+		said := bufio.NewReader(out)
 		for range 3*i + 1 {
-			if _, err := lines.ReadString('\n'); err != nil {
+			if _, err := said.ReadString('\n'); err != nil {
 				t.Fatal(err)
 			}
 		}
 		must(t, cmd.Process.Kill())
-		rest, _ := io.ReadAll(lines)
+		rest, _ := io.ReadAll(said)
 		cmd.Wait()
-		said := uint64(3*i+1+bytes.Count(rest, []byte("\n"))) * 2
-		trace := records(t, s, session)
-		if a, b := order(t, s, session), order(t, s, project); a != b {
-			t.Fatalf("pass %d: the memories differ:\n%s---\n%s", i, a, b)
+		reported := 3*i + 1 + bytes.Count(rest, []byte("\n"))
+		all := lines(t, s, session)
+		if diff := cmp.Diff(all, lines(t, s, project)); diff != "" {
+			t.Fatalf("pass %d: the memories differ: %s", i, diff)
 		}
-		inPass := uint64(len(trace)) // of this pass: those since the last "line 0"
-		for k := range trace {
-			if trace[k].Line == "line 0" && trace[k].Index == 0 {
-				inPass = uint64(len(trace) - k)
-			}
+		inPass := len(all) - before
+		if inPass != reported && inPass != reported+1 {
+			t.Errorf("pass %d: %d lines where %d were reported", i, inPass, reported)
 		}
-		if inPass != said && inPass != said+2 {
-			t.Errorf("pass %d: %d records where %d were reported", i, inPass, said)
-		}
+		before = len(all)
 	}
 }
 
@@ -218,8 +187,8 @@ func TestAFaultOfTheDiskChangesAllOrNothing(t *testing.T) {
 						return change()
 					}}
 					s := Store{Dir: dir}
-					old := calls(t, s)
-					err := Store{Dir: dir, Disk: disk}.Update(t.Context(), both, line("new", 3))
+					old := counts(t, s)
+					err := Store{Dir: dir, Disk: disk}.Update(t.Context(), both, line("new"))
 					if n < step {
 						break
 					}
@@ -227,12 +196,11 @@ func TestAFaultOfTheDiskChangesAllOrNothing(t *testing.T) {
 					if isNew := wantOldOrNew(t, what, s, old); isNew != (err == nil) {
 						t.Errorf("%s: the memory is new: %v", what, isNew)
 					}
-					before := calls(t, s)
-					must(t, s.Update(t.Context(), both, line("next", 1)))
-					if after := calls(t, s); after != [2]uint64{before[0] + 1, before[1] + 1} {
-						t.Errorf("%s: %v calls became %v", what, before, after)
+					before := counts(t, s)
+					must(t, s.Update(t.Context(), both, line("next")))
+					if after := counts(t, s); after != [2]int{before[0] + 1, before[1] + 1} {
+						t.Errorf("%s: %v lines became %v", what, before, after)
 					}
-					records(t, s, session)
 				}
 			}
 		}
@@ -248,13 +216,13 @@ func TestWhatIsForgottenStaysForgotten(t *testing.T) {
 		}
 		return change()
 	}}
-	must(t, Store{Dir: dir, Disk: disk}.Update(t.Context(), both, line("new", 3)))
+	must(t, Store{Dir: dir, Disk: disk}.Update(t.Context(), both, line("new")))
 	s := Store{Dir: dir}
-	if load(t, s, session).Calls != 3 {
+	if count(t, s, session) != 1 {
 		t.Fatal("the change does not count")
 	}
 	must(t, s.Expire(t.Context(), time.Now().Add(time.Hour)))
-	if load(t, s, session).Calls != 0 || load(t, s, project).Calls != 3 {
+	if count(t, s, session) != 0 || count(t, s, project) != 1 {
 		t.Error("the session came back, or the project did not stay")
 	}
 }

@@ -135,20 +135,3 @@ func concerns(name string, ids []ID) bool {
 	}
 	return false
 }
-
-// jointOf returns what changes that are not everywhere yet make of id.
-func (s Store) jointOf(id ID) ([]part, error) {
-	changes, err := s.jointWith([]ID{id})
-	if err != nil {
-		return nil, err
-	}
-	var found []part
-	for _, c := range changes {
-		for _, p := range c.parts {
-			if p.id == id {
-				found = append(found, p)
-			}
-		}
-	}
-	return found, nil
-}

@@ -29,11 +29,11 @@ func (h held) release() {
 	}
 }
 
-// hold locks the memories ids, makes their directories, and finishes what others left half done with them. A change that
-// was cut short may concern further memories; they are locked as well.
+// hold locks the memories ids and finishes what others left half done with them. A change that was cut short may concern
+// further memories; they are locked as well.
 func (s Store) hold(ctx context.Context, ids []ID) (held, error) {
 	if err := named(ids); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("change memory: %w", err)
 	}
 	if err := s.prepare(); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (s Store) hold(ctx context.Context, ids []ID) (held, error) {
 			}
 		}
 		if err == nil && len(all) == before {
-			if err = s.settle(ids, changes); err == nil {
+			if err = s.settle(changes); err == nil {
 				return locks, nil
 			}
 		}
@@ -67,17 +67,12 @@ func (s Store) hold(ctx context.Context, ids []ID) (held, error) {
 }
 
 // settle finishes changes, whose memories are locked.
-func (s Store) settle(ids []ID, changes []jointChange) error {
+func (s Store) settle(changes []jointChange) error {
 	for _, c := range changes {
 		if err := s.apply(c.parts); err != nil {
 			return err
 		}
 		if err := s.Disk.Remove(c.file); err != nil {
-			return err
-		}
-	}
-	for _, id := range ids {
-		if err := s.Disk.MkdirAll(s.dir(id), 0o700); err != nil {
 			return err
 		}
 	}
@@ -110,9 +105,9 @@ func (id ID) lock() int {
 	return n
 }
 
-// prepare makes the directories that all memories share.
+// prepare makes the directories that all changes need.
 func (s Store) prepare() error {
-	for _, dir := range []string{s.Dir, filepath.Join(s.Dir, "locks"), filepath.Join(s.Dir, "joint")} {
+	for _, dir := range []string{s.Dir, filepath.Join(s.Dir, "locks")} {
 		if err := s.Disk.MkdirAll(dir, 0o700); err != nil {
 			return err
 		}
@@ -133,11 +128,11 @@ func (s Store) prepare() error {
 
 func named(ids []ID) error {
 	if len(ids) == 0 {
-		return errors.New("change memory: no session or project is named")
+		return errors.New("no session or project is named")
 	}
 	for i, id := range ids {
 		if id == (ID{}) || slices.Contains(ids[:i], id) {
-			return fmt.Errorf("change memory: %v is named, or named twice", id)
+			return fmt.Errorf("%v is named, or named twice", id)
 		}
 	}
 	return nil

@@ -19,48 +19,28 @@ var sameState = cmp.Options{cmpopts.IgnoreUnexported(State{}), cmpopts.EquateEmp
 
 func TestWhatIsUpdatedIsLoaded(t *testing.T) {
 	s := Store{Dir: filepath.Join(t.TempDir(), "state")}
-	status := 3
-	kept := []Record{
-		{
-			Time: day, Session: "s1", Client: "claude-code", Cwd: "/src/p", Line: "git push -f && ls", Name: "git_push", Parsed: true,
-			Args:   []Arg{{"force", true}, {"remote", "origin"}, {"depth", 3}, {"refspecs", []string{"a", "b"}}, {"none", []string{}}},
-			Status: &status, Known: Ran, Unknown: []string{"remote"},
-		},
-		{Time: day, Session: "s1", Line: "git push -f && ls", Index: 1, Name: "ls", Known: MaybeRan},
-		{Time: day, Session: "s1", Line: "", Name: "Edit", Args: []Arg{{"file_path", "/a\n\"b\" <ü>"}}, Known: DidNotRun},
-	}
-	must(t, s.Update(t.Context(), both, func(states []*State) ([]Record, error) {
+	must(t, s.Update(t.Context(), both, func(states []*State) error {
 		states[0].Rules["push#1"] = []byte{0, 1, 255}
 		states[0].Stopped, states[0].Finish = "push", 2
 		states[1].Extra["refusals"] = []byte("x")
-		return kept, nil
+		return nil
 	}))
 	want := []*State{
-		{Calls: 3, Rules: map[string][]byte{"push#1": {0, 1, 255}}, Stopped: "push", Finish: 2},
-		{Calls: 3, Extra: map[string][]byte{"refusals": []byte("x")}},
+		{Rules: map[string][]byte{"push#1": {0, 1, 255}}, Stopped: "push", Finish: 2},
+		{Extra: map[string][]byte{"refusals": []byte("x")}},
 	}
-	for i, id := range both {
-		if diff := cmp.Diff(want[i], load(t, s, id), sameState); diff != "" {
-			t.Errorf("%v: %s", id, diff)
-		}
-		wanted := append([]Record(nil), kept...)
-		for i := range wanted {
-			wanted[i].Seq = uint64(i) + 1
-		}
-		if diff := cmp.Diff(wanted, records(t, s, id), cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("%v: %s", id, diff)
-		}
+	got, err := s.Load(both)
+	must(t, err)
+	if diff := cmp.Diff(want, got, sameState); diff != "" {
+		t.Error(diff)
 	}
 }
 
 func TestAMemoryThatWasNeverWrittenIsEmptyAndStaysSo(t *testing.T) {
 	s := Store{Dir: filepath.Join(t.TempDir(), "state")}
 	st := load(t, s, session)
-	if st.Calls != 0 || st.Rules == nil || st.Extra == nil {
+	if len(st.Rules) != 0 || st.Rules == nil || st.Extra == nil {
 		t.Errorf("got %+v", st)
-	}
-	if len(records(t, s, session)) != 0 {
-		t.Error("there are records")
 	}
 	if _, err := os.Stat(s.Dir); !os.IsNotExist(err) {
 		t.Errorf("reading wrote: %v", err)
@@ -69,21 +49,21 @@ func TestAMemoryThatWasNeverWrittenIsEmptyAndStaysSo(t *testing.T) {
 
 func TestAChangeThatFailsOrChangesNothingWritesNothing(t *testing.T) {
 	s := Store{Dir: t.TempDir()}
-	must(t, s.Update(t.Context(), both, line("a", 2)))
+	must(t, s.Update(t.Context(), both, line("a")))
 	written := 0
 	s.Disk.Around = func(step durable.Step, change func() error) error { written++; return change() }
-	err := s.Update(t.Context(), both, func(states []*State) ([]Record, error) {
+	err := s.Update(t.Context(), both, func(states []*State) error {
 		states[0].Stopped = "x"
-		return []Record{{Name: "ls"}}, errInjected
+		return errInjected
 	})
 	if err != errInjected {
 		t.Errorf("got %v, want the error of the change", err)
 	}
-	must(t, s.Update(t.Context(), both, func(states []*State) ([]Record, error) { return nil, nil }))
+	must(t, s.Update(t.Context(), both, func(states []*State) error { return nil }))
 	if written != 0 {
 		t.Errorf("%d steps were made", written)
 	}
-	if st := load(t, s, session); st.Calls != 2 || st.Stopped != "" {
+	if st := load(t, s, session); st.Stopped != "" {
 		t.Errorf("got %+v", st)
 	}
 }
@@ -115,8 +95,8 @@ func TestIdsBecomeFileNamesThatAreTheirsAlone(t *testing.T) {
 	}
 	s := Store{Dir: t.TempDir()}
 	for _, id := range ids {
-		must(t, s.Update(t.Context(), []ID{id}, line("a", 1)))
-		if load(t, s, id).Calls != 1 {
+		must(t, s.Update(t.Context(), []ID{id}, line("a")))
+		if count(t, s, id) != 1 {
 			t.Errorf("%v does not remember", id)
 		}
 	}
@@ -127,42 +107,42 @@ func TestNoNameIsAnError(t *testing.T) {
 	for name, ids := range map[string][]ID{
 		"none": nil, "no session": {Session("")}, "a relative project": {session, Project("p")}, "twice": {session, session},
 	} {
-		err := s.Update(t.Context(), ids, func([]*State) ([]Record, error) { t.Error("the change was made"); return nil, nil })
+		err := s.Update(t.Context(), ids, func([]*State) error { t.Error("the change was made"); return nil })
 		if err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if _, err := s.Load(Session("")); err == nil {
+	if _, err := s.Load([]ID{Session("")}); err == nil {
 		t.Error("what has no name was loaded")
 	}
 }
 
 func TestWaitingForAnotherProcessHasAnEnd(t *testing.T) {
 	s := Store{Dir: t.TempDir()}
-	must(t, s.Update(t.Context(), both, line("a", 1)))
+	must(t, s.Update(t.Context(), both, line("a")))
 	entered, leave := make(chan bool), make(chan bool)
 	done := make(chan error)
 	go func() {
-		done <- s.Update(context.Background(), both, func([]*State) ([]Record, error) {
+		done <- s.Update(context.Background(), both, func([]*State) error {
 			entered <- true
 			<-leave
-			return nil, nil
+			return nil
 		})
 	}()
 	<-entered
 	short := s
 	short.Wait = time.Millisecond
-	err := short.Update(t.Context(), []ID{project}, line("b", 1))
+	err := short.Update(t.Context(), []ID{project}, line("b"))
 	if !errors.Is(err, durable.ErrLocked) || !strings.Contains(err.Error(), project.String()) {
 		t.Errorf("got %v, want ErrLocked and the project's name", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := s.Update(ctx, []ID{session}, line("b", 1)); !errors.Is(err, durable.ErrLocked) {
+	if err := s.Update(ctx, []ID{session}, line("b")); !errors.Is(err, durable.ErrLocked) {
 		t.Errorf("got %v, want ErrLocked", err)
 	}
-	if st := load(t, s, session); st.Calls != 1 {
-		t.Errorf("a reader has to wait, or sees %d calls", st.Calls)
+	if n := count(t, s, session); n != 1 {
+		t.Errorf("a reader has to wait, or sees %d lines", n)
 	}
 	close(leave)
 	must(t, <-done)
@@ -171,11 +151,11 @@ func TestWaitingForAnotherProcessHasAnEnd(t *testing.T) {
 func TestOthersMayNotWriteTheStateDirectory(t *testing.T) {
 	s := Store{Dir: t.TempDir()}
 	must(t, os.Chmod(s.Dir, 0o770))
-	if err := s.Update(t.Context(), both, line("a", 1)); err == nil || !strings.Contains(err.Error(), "chmod go-w "+s.Dir) {
+	if err := s.Update(t.Context(), both, line("a")); err == nil || !strings.Contains(err.Error(), "chmod go-w "+s.Dir) {
 		t.Errorf("got %v", err)
 	}
 	must(t, os.Chmod(s.Dir, 0o755))
-	must(t, s.Update(t.Context(), both, line("a", 1)))
+	must(t, s.Update(t.Context(), both, line("a")))
 	info, err := os.Stat(s.dir(session))
 	must(t, err)
 	file, err := os.Stat(s.file(session))
@@ -187,7 +167,7 @@ func TestOthersMayNotWriteTheStateDirectory(t *testing.T) {
 		t.Skip("needs root: it gives a directory away")
 	}
 	must(t, os.Chown(s.Dir, 12345, -1))
-	if err := s.Update(t.Context(), both, line("a", 1)); err == nil || !strings.Contains(err.Error(), "uid 12345") {
+	if err := s.Update(t.Context(), both, line("a")); err == nil || !strings.Contains(err.Error(), "uid 12345") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -196,7 +176,7 @@ func TestOldSessionsAreForgotten(t *testing.T) {
 	s := Store{Dir: t.TempDir()}
 	names := []string{"old", "young", "old/with digest"}
 	for _, name := range names {
-		must(t, s.Update(t.Context(), []ID{Session(name), project}, line("a", 1)))
+		must(t, s.Update(t.Context(), []ID{Session(name), project}, line("a")))
 	}
 	now := time.Now()
 	age := func(id ID) { must(t, os.Chtimes(s.file(id), now.Add(-48*time.Hour), now.Add(-48*time.Hour))) }
@@ -208,15 +188,44 @@ func TestOldSessionsAreForgotten(t *testing.T) {
 	must(t, os.Chtimes(temp, now.Add(-48*time.Hour), now.Add(-48*time.Hour)))
 
 	must(t, s.Expire(t.Context(), now.Add(-24*time.Hour)))
-	for i, want := range []uint64{0, 1, 0} {
-		if got := load(t, s, Session(names[i])).Calls; got != want {
-			t.Errorf("%d calls of session %q are left, want %d", got, names[i], want)
+	for i, want := range []int{0, 1, 0} {
+		if got := count(t, s, Session(names[i])); got != want {
+			t.Errorf("%d lines of session %q are left, want %d", got, names[i], want)
 		}
 	}
-	if len(records(t, s, project)) != 3 {
+	if count(t, s, project) != 3 {
 		t.Error("the project is forgotten")
 	}
 	if _, err := os.Stat(temp); !os.IsNotExist(err) {
 		t.Errorf("%s: %v", temp, err)
+	}
+}
+
+func TestASessionInWhichNothingChangesIsInUseAllTheSame(t *testing.T) {
+	s := Store{Dir: t.TempDir()}
+	must(t, s.Update(t.Context(), both, line("a")))
+	now := time.Now()
+	must(t, os.Chtimes(s.file(session), now.Add(-48*time.Hour), now.Add(-48*time.Hour)))
+	must(t, s.Update(t.Context(), both, func([]*State) error { return nil }))
+	must(t, s.Expire(t.Context(), now.Add(-24*time.Hour)))
+	if count(t, s, session) != 1 {
+		t.Error("it is forgotten")
+	}
+}
+
+func TestOnlyWhatChangesIsWritten(t *testing.T) {
+	var written []string
+	s := Store{Dir: t.TempDir(), Disk: durable.Disk{Around: func(step durable.Step, change func() error) error {
+		if step.Op != "mkdir" {
+			written = append(written, step.Op+" "+filepath.Base(filepath.Dir(step.Name)))
+		}
+		return change()
+	}}}
+	must(t, s.Update(t.Context(), both, func(states []*State) error { return line("a")(states[:1]) }))
+	if diff := cmp.Diff([]string{"write s1"}, written); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := os.Stat(s.dir(project)); !os.IsNotExist(err) {
+		t.Errorf("%s: %v", s.dir(project), err)
 	}
 }

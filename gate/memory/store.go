@@ -15,36 +15,40 @@ import (
 // ErrCorrupt means that a memory is there and cannot be understood: cut short, edited, of another version.
 var ErrCorrupt = errors.New("not a memory that can be understood")
 
-// Load returns what the memory id holds. It reads one small file and one directory, which is empty but for the moment in
-// which two memories change at once; it takes no lock and writes nothing.
-func (s Store) Load(id ID) (*State, error) {
-	if id == (ID{}) {
-		return nil, errors.New("load memory: no session or project is named")
+// Load returns what the memories ids hold, in the same order. It reads a small file of each and one directory, which is
+// empty but for the moment in which two memories change at once; it takes no lock and writes nothing.
+func (s Store) Load(ids []ID) ([]*State, error) {
+	if err := named(ids); err != nil {
+		return nil, fmt.Errorf("load memory: %w", err)
 	}
-	pending, err := s.jointOf(id)
+	changes, err := s.jointWith(ids)
 	if err != nil {
 		return nil, err
 	}
-	state, err := s.read(id)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range pending {
-		if p.version > state.kept.version {
-			if state, err = p.state(s.file(id)); err != nil {
-				return nil, err
+	states := make([]*State, len(ids))
+	for i, id := range ids {
+		if states[i], err = s.read(id); err != nil {
+			return nil, err
+		}
+		for _, c := range changes {
+			for _, p := range c.parts {
+				if p.id != id || p.version <= states[i].version {
+					continue
+				}
+				if states[i], err = p.state(s.file(id)); err != nil {
+					return nil, err
+				}
 			}
 		}
 	}
-	return state, nil
+	return states, nil
 }
 
 // Update changes the memories ids as one: it locks them, gives change what they hold, in the same order, and writes down
-// what change made of it. The records that change returns are added to the trace of each. Where change returns an
-// error, nothing is changed, and Update returns that error.
+// what change made of it. Where change returns an error, nothing is changed, and Update returns that error.
 //
 // When Update returns nil, the change counts, for whoever comes next; when it returns an error, nothing has changed.
-func (s Store) Update(ctx context.Context, ids []ID, change func(states []*State) ([]Record, error)) error {
+func (s Store) Update(ctx context.Context, ids []ID, change func(states []*State) error) error {
 	held, err := s.hold(ctx, ids)
 	if err != nil {
 		return err
@@ -57,34 +61,39 @@ func (s Store) Update(ctx context.Context, ids []ID, change func(states []*State
 		}
 		before[i] = states[i].encode(id)
 	}
-	records, err := change(states)
-	if err != nil {
+	if err := change(states); err != nil {
 		return err
 	}
-	lines := encodeRecords(records)
 	var parts []part
 	for i, id := range ids {
-		if err := s.keep(id, states[i], lines); err != nil {
-			return err
-		}
 		if bytes.Equal(states[i].encode(id), before[i]) {
+			s.touch(id)
 			continue
 		}
-		states[i].kept.version++
-		parts = append(parts, part{id, states[i].kept.version, string(states[i].encode(id))})
+		states[i].version++
+		parts = append(parts, part{id, states[i].version, string(states[i].encode(id))})
 	}
 	return s.commit(parts)
+}
+
+// touch notes that a memory is in use, for Expire. Where that cannot be written down, it is forgotten earlier.
+func (s Store) touch(id ID) {
+	now := unix.Timespec{Nsec: unix.UTIME_NOW}
+	_ = unix.UtimesNanoAt(unix.AT_FDCWD, s.file(id), []unix.Timespec{now, now}, unix.AT_SYMLINK_NOFOLLOW)
 }
 
 // commit makes parts count, all or none.
 func (s Store) commit(parts []part) error {
 	if len(parts) < 2 {
 		for _, p := range parts {
-			return s.replace(s.file(p.id), seal(p.data))
+			return s.write(p)
 		}
 		return nil
 	}
 	joint := s.jointFile(parts)
+	if err := s.Disk.MkdirAll(filepath.Dir(joint), 0o700); err != nil {
+		return err
+	}
 	if err := s.replace(joint, seal(encodeJoint(parts))); err != nil {
 		return err
 	}
@@ -102,17 +111,39 @@ func (s Store) apply(parts []part) error {
 		if err != nil {
 			return err
 		}
-		if state.kept.version >= p.version {
+		if state.version >= p.version {
 			continue
 		}
-		if err := s.Disk.MkdirAll(s.dir(p.id), 0o700); err != nil {
-			return err
-		}
-		if err := s.replace(s.file(p.id), seal(p.data)); err != nil {
+		if err := s.write(p); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (s Store) write(p part) error {
+	if err := s.Disk.MkdirAll(s.dir(p.id), 0o700); err != nil {
+		return err
+	}
+	if p.version%sweepEvery == 0 {
+		s.sweep(p.id)
+	}
+	return s.replace(s.file(p.id), seal(p.data))
+}
+
+// sweepEvery is after how many changes of a memory its directory is swept.
+const sweepEvery = 64
+
+// sweep removes what is in the directory of id and belongs to nothing: what a writer that was killed left, and the calls
+// that an earlier version kept. The caller has the lock, and writes the directory next; what cannot be removed stays until
+// the next time.
+func (s Store) sweep(id ID) {
+	entries, _ := os.ReadDir(s.dir(id))
+	for _, e := range entries {
+		if name := filepath.Join(s.dir(id), e.Name()); name != s.file(id) {
+			s.Disk.Do("remove", name, func() error { return os.Remove(name) })
+		}
+	}
 }
 
 // read returns what stands in the state file of id, the zero State where there is none.
@@ -163,7 +194,7 @@ func (s Store) replace(name string, data []byte) error {
 	return err
 }
 
-// maxFile bounds what is read of one file. States and segments are far smaller, unless one line had thousands of calls.
+// maxFile bounds what is read of one file. States are far smaller.
 const maxFile = 32 << 20
 
 // readRegular reads a file that the agent's user may have put there: it does not wait, as it would for a pipe. It goes

@@ -59,7 +59,7 @@ var mayImport = map[string][]string{
 	"gate/policy":               {"gate/spec", "gate/shell", "gate/call", "internal/document", "internal/wire"},
 	"gate/rules":                {"gate/rules/library", "gate/memory", "gate/ltl", "gate/spec", "gate/call", "internal/document", "internal/spelling", "internal/wire"},
 	"gate/rules/library":        {},
-	"gate/memory":               {"gate/secret", "internal/durable", "internal/wire"},
+	"gate/memory":               {"internal/durable", "internal/wire"},
 	"gate/ledger":               {"gate/secret", "internal/durable"},
 	"gate/secret":               {},
 	"gate/spec":                 {"gate/shell", "gate/call", "internal/spelling"},
