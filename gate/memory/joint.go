@@ -93,7 +93,7 @@ type jointChange struct {
 // jointWith returns the changes that are under way, or were cut short, and concern one of ids.
 func (s Store) jointWith(ids []ID) ([]jointChange, error) {
 	name := filepath.Join(s.Dir, "joint")
-	dir, err := os.OpenFile(name, os.O_RDONLY|unix.O_DIRECTORY, 0)
+	dir, err := os.OpenFile(name, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, absent(filepath.Join(name, "any"))
 	}

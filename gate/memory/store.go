@@ -27,7 +27,7 @@ func (s Store) Load(ids []ID) ([]*State, error) {
 	}
 	states := make([]*State, len(ids))
 	for i, id := range ids {
-		if states[i], err = s.read(id); err != nil {
+		if states[i], _, err = s.read(id); err != nil {
 			return nil, err
 		}
 		for _, c := range changes {
@@ -54,19 +54,18 @@ func (s Store) Update(ctx context.Context, ids []ID, change func(states []*State
 		return err
 	}
 	defer held.release()
-	states, before := make([]*State, len(ids)), make([][]byte, len(ids))
+	states, before := make([]*State, len(ids)), make([]string, len(ids))
 	for i, id := range ids {
-		if states[i], err = s.read(id); err != nil {
+		if states[i], before[i], err = s.read(id); err != nil {
 			return err
 		}
-		before[i] = states[i].encode(id)
 	}
 	if err := change(states); err != nil {
 		return err
 	}
 	var parts []part
 	for i, id := range ids {
-		if bytes.Equal(states[i].encode(id), before[i]) {
+		if string(states[i].encode(id)) == before[i] {
 			s.touch(id)
 			continue
 		}
@@ -107,7 +106,7 @@ func (s Store) commit(parts []part) error {
 // apply writes the states of parts that are younger than what is there. The caller holds their locks.
 func (s Store) apply(parts []part) error {
 	for _, p := range parts {
-		state, err := s.read(p.id)
+		state, _, err := s.read(p.id)
 		if err != nil {
 			return err
 		}
@@ -146,23 +145,22 @@ func (s Store) sweep(id ID) {
 	}
 }
 
-// read returns what stands in the state file of id, the zero State where there is none.
-func (s Store) read(id ID) (*State, error) {
+// read returns what stands in the state file of id, also as it stands there; where there is none, the zero State.
+func (s Store) read(id ID) (state *State, data string, err error) {
 	name := s.file(id)
-	data, err := readSealed(name)
-	if errors.Is(err, fs.ErrNotExist) {
+	if data, err = readSealed(name); errors.Is(err, fs.ErrNotExist) {
 		if err = absent(name); err == nil {
-			return newState(), nil
+			state = newState()
+			return state, string(state.encode(id)), nil
 		}
 	}
-	var state *State
 	if err == nil {
 		state, err = decodeState(id, data)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the memory of %v: %s: %w; a person can start it anew by removing %s", id, name, err, s.dir(id))
+		return nil, "", fmt.Errorf("read the memory of %v: %s: %w; a person can start it anew by removing %s", id, name, err, s.dir(id))
 	}
-	return state, nil
+	return state, data, nil
 }
 
 func (s Store) dir(id ID) string  { return filepath.Join(s.Dir, id.kind, id.key) }
