@@ -32,7 +32,7 @@ func Main(ctx context.Context, args []string, streams cli.Streams) int {
 			return runHook(ctx, &globals{streams: streams, index: config.DefaultIndex}, args[1:])
 		}
 	}
-	return cli.Run(ctx, newRoot(streams, config.DefaultIndex), args, streams)
+	return cli.Run(ctx, newRoot(streams, config.DefaultIndex, args...), args, streams)
 }
 
 // globals are the options of every command.
@@ -42,7 +42,23 @@ type globals struct {
 	config  string // as --config says, empty if it does not
 }
 
-func newRoot(streams cli.Streams, index string) *cobra.Command {
+// commands make the commands, by name.
+func commands() map[string]func(*globals) *cobra.Command {
+	return map[string]func(*globals) *cobra.Command{
+		"publish": newPublishCommand, "restore": newRestoreCommand, "translate": newTranslateCommand, "specs": newSpecsCommand,
+		"flags": newFlagsCommand, "ltl": newLTLCommand, "check": newCheckCommand, "init": newInitCommand, "policy": newPolicyCommand,
+		"rules": newRulesCommand, "verify": newVerifyCommand, "doctor": newDoctorCommand, "log": newLogCommand, "why": newWhyCommand,
+		"call": newCallCommand, "catalog": newCatalogCommand, "mcp": newMCPCommand, "hook": newHookCommand,
+	}
+}
+
+// newRoot makes the tree of commands, or no more of it than the command that args begin with: making the others would take
+// as long as a check.
+func newRoot(streams cli.Streams, index string, args ...string) *cobra.Command {
+	all := commands()
+	if len(args) > 0 && all[args[0]] != nil {
+		all = map[string]func(*globals) *cobra.Command{args[0]: all[args[0]]}
+	}
 	g := &globals{streams: streams, index: index}
 	root := &cobra.Command{
 		Use:   "gate",
@@ -59,25 +75,10 @@ accepted, and it puts accepted files back over the live ones.`,
 	}
 	root.PersistentFlags().StringVar(&g.config, "config", "",
 		"take the gates from this `file`, not "+config.DefaultPath+" ($GATEHOUSE_CONFIG)")
+	for _, make := range all {
+		root.AddCommand(make(g))
+	}
 	root.AddCommand(
-		newPublishCommand(g),
-		newRestoreCommand(g),
-		newTranslateCommand(g),
-		newSpecsCommand(g),
-		newFlagsCommand(g),
-		newLTLCommand(g),
-		newCheckCommand(g),
-		newInitCommand(g),
-		newPolicyCommand(g),
-		newRulesCommand(g),
-		newVerifyCommand(g),
-		newDoctorCommand(g),
-		newLogCommand(g),
-		newWhyCommand(g),
-		newCallCommand(g),
-		newCatalogCommand(g),
-		newMCPCommand(g),
-		newHookCommand(g),
 		cli.ExitCodesTopic("gate", `  0  yes; done; check: every line is allowed
   1  no:
        check              a line is asked about or refused, or an answer is not what --expect has

@@ -11,6 +11,9 @@ import (
 	"testing"
 
 	"gatehouse/internal/cli"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // run runs the program with an index that is not there, unless one is given, and the environment env.
@@ -121,5 +124,21 @@ func TestEveryCommandHasHelp(t *testing.T) {
 		if cmd != root && len(cmd.Short) > 66 {
 			t.Errorf("%s: in the list of commands, its summary does not fit into 80 columns", cmd.CommandPath())
 		}
+	}
+}
+
+func TestOnlyTheCommandThatIsMeantIsMade(t *testing.T) {
+	streams := cli.Streams{Getenv: func(string) string { return "" }}
+	for name := range commands() {
+		var names []string
+		for _, cmd := range newRoot(streams, "/nonexistent", name, "--help").Commands() {
+			names = append(names, cmd.Name())
+		}
+		if diff := cmp.Diff([]string{"exit-codes", name}, names, cmpopts.SortSlices(strings.Compare)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	if all, some := newRoot(streams, "/nonexistent").Commands(), newRoot(streams, "/nonexistent", "chekc").Commands(); len(all) != len(some) {
+		t.Errorf("%d commands, and %d for a word that is none", len(all), len(some))
 	}
 }
