@@ -177,11 +177,7 @@ func (j *judge) find(name, list string) string {
 
 func (j *judge) executable(p string) bool {
 	s := j.view.at(p)
-	if !s.exists || s.dir || s.lost {
-		return false
-	}
-	info, err := j.view.disk.Lstat(s.real)
-	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
+	return s.runs && !s.lost
 }
 
 // particular says why a file is not the one that an entry wants, "" if it is.

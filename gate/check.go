@@ -130,6 +130,7 @@ type judge struct {
 	calls    []call.Call     // one for each of commands
 	covers   []policy.Cover
 	found    map[string]string // programs by name and PATH
+	machine  string            // as machineID has it, once it was asked for
 	made     made
 	globs    globbing
 	owned    []string

@@ -121,7 +121,7 @@ func readTrusted(path string) (string, error) {
 	}
 	var text strings.Builder
 	text.Grow(int(info.Size()) + 1)
-	_, err = io.CopyBuffer(&text, io.LimitReader(f, maxCompiled), make([]byte, min(info.Size()+1, 64<<10)))
+	_, err = io.CopyBuffer(&text, io.LimitReader(f, maxCompiled), make([]byte, min(info.Size()+1, 8<<10)))
 	return text.String(), err
 }
 

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"io/fs"
@@ -47,7 +48,13 @@ func readRegular(path string, max int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, max))
+	var size int64
+	if info, err := f.Stat(); err == nil {
+		size = min(info.Size(), max)
+	}
+	b := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead)) // so that it need not grow
+	_, err = b.ReadFrom(io.LimitReader(f, max))
+	return b.Bytes(), err
 }
 
 func openRegular(path string) (*os.File, error) {

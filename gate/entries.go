@@ -54,9 +54,13 @@ func (j *judge) meant(i int) string {
 	if c.Form == nil || len(c.Form.Path) < 2 {
 		return ""
 	}
+	program := path.Base(c.Argv[0])
 	for n := range j.p.Allow {
-		words := strings.Fields(j.p.Allow[n].Text)
-		if len(words) > 1 && words[0] == path.Base(c.Argv[0]) && typo(c.Form.Path[1], words[1]) {
+		text := j.p.Allow[n].Text
+		if !strings.HasPrefix(text, program) {
+			continue
+		}
+		if words := strings.Fields(text); len(words) > 1 && words[0] == program && typo(c.Form.Path[1], words[1]) {
 			return words[0] + " " + words[1]
 		}
 	}

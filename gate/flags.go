@@ -120,9 +120,9 @@ func (j *judge) lookUpFlag(i int, file string, sub []string, levels []*flags.Ent
 	var answer flags.Answer
 	for l := max(level, behind); l >= 0; l-- {
 		if levels[l] == nil {
-			entry, err := flags.Lookup(j.g.stores(), j.g.machineID(), file, sub[:l])
+			entry, err := j.harvested(file, sub[:l])
 			if errors.Is(err, flags.ErrMiss) && l > 1 { // git stash push: what the help does not list is never asked; its options are with those above
-				if above, e := flags.Lookup(j.g.stores(), j.g.machineID(), file, sub[:l-1]); e == nil && len(above.Subcommands) > 0 &&
+				if above, e := j.harvested(file, sub[:l-1]); e == nil && len(above.Subcommands) > 0 &&
 					!slices.Contains(above.Subcommands, sub[l-1]) {
 					entry, err = above, nil
 				}
@@ -154,7 +154,7 @@ func (j *judge) lookUpFlag(i int, file string, sub []string, levels []*flags.Ent
 func (j *judge) subcommands(file string, c *call.Call) []string {
 	n := 1
 	for ; n < len(c.Argv); n++ {
-		e, err := flags.Lookup(j.g.stores(), j.g.machineID(), file, c.Argv[1:n])
+		e, err := j.harvested(file, c.Argv[1:n])
 		if err != nil || !slices.Contains(e.Subcommands, c.Argv[n]) {
 			break
 		}
@@ -209,6 +209,14 @@ func nearest(text string, e *flags.Entry) string {
 	return spelling.Nearest(text, names)
 }
 
+// harvested is what is known of the options of a program.
+func (j *judge) harvested(file string, sub []string) (*flags.Entry, error) {
+	if j.machine == "" {
+		j.machine = machineID()
+	}
+	return flags.Lookup(j.g.stores(), j.machine, file, sub)
+}
+
 // stores are the places of harvested flags, the most trusted first. Where root keeps some, only what root wrote counts.
 func (g *Gate) stores() []flags.Store {
 	var stores []flags.Store
@@ -227,7 +235,7 @@ func (g *Gate) stores() []flags.Store {
 }
 
 // machineID is the id that harvested flags are bound to; one that cannot be read matches nothing.
-func (g *Gate) machineID() string {
+func machineID() string {
 	id, err := flags.Machine()
 	if err != nil {
 		return "unknown machine"

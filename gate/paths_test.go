@@ -220,3 +220,18 @@ env: {allow: [CI]}
 		{"cat README.md | xargs rm", "deny dynamic"},
 	})
 }
+
+func TestADirectoryBehindAProgramIsNone(t *testing.T) {
+	h := newHost(t, wide)
+	put(t, filepath.Join(h.bin, "prog"), "#!/bin/sh\n")
+	must(t, os.Chmod(filepath.Join(h.bin, "prog"), 0o755))
+	for name, to := range map[string]string{"good": "prog", "far": "../bin/./good", "up": "prog/..", "dir": "."} {
+		must(t, os.Symlink(to, filepath.Join(h.bin, name)))
+	}
+	j := h.open().judge(t.Context(), h.open().sources[0], &Request{Cwd: h.work})
+	for name, want := range map[string]bool{"prog": true, "good": true, "far": true, "up": false, "dir": false, "none": false, "prog/x": false} {
+		if got := j.executable(filepath.Join(h.bin, name)); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

@@ -14,6 +14,7 @@ type spot struct {
 	real   string // with every symbolic link followed; what does not exist is kept as it is written
 	exists bool
 	dir    bool
+	runs   bool // a regular file that somebody may execute
 	lost   bool // too many links, or a way through /proc: nobody can say where it leads
 }
 
@@ -83,7 +84,7 @@ func (v *view) in(dir spot, p, name string) spot {
 		return spot{real: p}
 	}
 	if info.Mode()&fs.ModeSymlink == 0 {
-		return spot{real: p, exists: true, dir: info.IsDir()}
+		return found(p, info.Mode())
 	}
 	to, err := v.disk.Readlink(p)
 	if err != nil {
@@ -117,7 +118,7 @@ func (v *view) follow(base, p string) spot {
 		case "", ".":
 			continue
 		case "..":
-			at.real = path.Dir(at.real)
+			at.real, at.runs = path.Dir(at.real), false
 			continue
 		}
 		next := path.Join(at.real, part)
@@ -147,10 +148,15 @@ func (v *view) follow(base, p string) spot {
 			}
 			lead(to)
 		default:
-			at = spot{real: next, exists: true, dir: info.IsDir()}
+			at = found(next, info.Mode())
 		}
 	}
 	return at
+}
+
+// found is the spot of something that is no link.
+func found(p string, mode fs.FileMode) spot {
+	return spot{real: p, exists: true, dir: mode.IsDir(), runs: mode.IsRegular() && mode.Perm()&0o111 != 0}
 }
 
 // magic reports whether a path is one of the links in /proc that lead to where some process has it: to another place for

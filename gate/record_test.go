@@ -2,6 +2,7 @@ package gate
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,6 +53,32 @@ func TestRulesLookBackOnWhatRan(t *testing.T) {
 	must(t, g.Record(t.Context(), tests, d, Outcome{Status: &status}))
 	h.judged(t, row{"push after the tests", "allow"}, g.Check(t.Context(), push))
 	h.judged(t, row{"another session", "deny rules"}, g.Check(t.Context(), h.in("s2", "git push origin main")))
+}
+
+func TestARuleLooksBackToWhenItCameIntoForce(t *testing.T) {
+	h := newRulesHost(t)
+	ls := h.in("s1", "ls")
+	list := func() Decision {
+		g := h.open()
+		d := g.Check(t.Context(), ls)
+		must(t, g.Record(t.Context(), ls, d, Outcome{}))
+		return d
+	}
+	list()
+	put(t, filepath.Join(h.live, "rules.yaml"), "rules: [{id: one-ls, at_most: {call: ls, times: 1}}]\n")
+	h.judged(t, row{"the first ls that the rule sees", "allow"}, list())
+	h.judged(t, row{"the second", "deny rules"}, list())
+}
+
+func TestWithoutRulesNothingIsRememberedOfWhatRan(t *testing.T) {
+	h := newRulesHost(t)
+	must(t, os.Remove(filepath.Join(h.live, "rules.yaml")))
+	must(t, h.open().Ran(t.Context(), h.in("s1", "pytest"), Outcome{}))
+	for _, name := range []string{"sessions", "projects"} {
+		if _, err := os.Stat(filepath.Join(h.options.State, name)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 func TestWhatRanIsRememberedWhateverBecameOfTheLog(t *testing.T) {

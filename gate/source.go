@@ -10,6 +10,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -110,12 +111,31 @@ func lookUp(index string, uid uint32) ([]config.IndexGate, error) {
 	return i.ForUID(uid), nil
 }
 
+// homeOf is the home directory of a user, "" if there is none. The file of accounts comes first: the C library, where the
+// program is linked with it, starts a thread for the same answer, and may ask the network.
 func homeOf(uid uint32) string {
-	u, err := user.LookupId(strconv.FormatUint(uint64(uid), 10))
-	if err != nil || !filepath.IsAbs(u.HomeDir) {
+	id := strconv.FormatUint(uint64(uid), 10)
+	accounts, _ := readRegular("/etc/passwd", 1<<20)
+	home := homeIn(string(accounts), id)
+	if home == "" {
+		if u, err := user.LookupId(id); err == nil {
+			home = u.HomeDir
+		}
+	}
+	if !filepath.IsAbs(home) {
 		return ""
 	}
-	return filepath.Clean(u.HomeDir)
+	return filepath.Clean(home)
+}
+
+// homeIn is what lines of name:password:uid:gid:comment:home:shell say.
+func homeIn(accounts, uid string) string {
+	for line := range strings.Lines(accounts) {
+		if fields := strings.SplitN(line, ":", 7); len(fields) == 7 && fields[2] == uid && strings.IndexByte("+-#", line[0]) < 0 {
+			return fields[5]
+		}
+	}
+	return ""
 }
 
 func refusing(from Provenance, err error, hint string) *source {

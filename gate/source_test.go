@@ -404,3 +404,13 @@ func TestArgvIsJudgedWithoutAShell(t *testing.T) {
 		}
 	}
 }
+
+func TestTheHomeOfAUserStandsInTheFileOfAccounts(t *testing.T) {
+	const accounts = "root:x:0:0:root:/root:/bin/bash\n# 7:x:7:7::/comment:\n+7:x:7:7::/nis:/bin/sh\nshort:x:8:8\n" +
+		"agent:x:1000:1000:An agent,,,:/home/agent:/bin/sh\ntwin:x:1000:1000::/home/twin:/bin/sh\nlast:x:12:12::/home/last:"
+	for uid, want := range map[string]string{"0": "/root", "1000": "/home/agent", "12": "/home/last", "7": "", "8": "", "100": "", "": ""} {
+		if got := homeIn(accounts, uid); got != want {
+			t.Errorf("%q: %q", uid, got)
+		}
+	}
+}
