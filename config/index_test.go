@@ -169,6 +169,7 @@ func TestIndexThatRootDidNotWrite(t *testing.T) {
 		"deep":              {strings.Repeat("[", 1<<19), "nested more than 8 deep"},
 		"an unknown key":    {edit(`"host"`, `"hots"`), `unknown field "hots"`},
 		"a key twice":       {edit(uid, uid+`, "uid": 1001`), `the key "uid" is there twice`},
+		"a key in escapes":  {edit(uid, uid+`, "\u0075id": 1001`), `the key "uid" is there twice`},
 		"a key in capitals": {edit(uid, `"UID": 1000`), `the key "UID" is there twice or in another case`},
 
 		"another schema": {edit("index/v1", "index/v2"), `schema: "gatehouse/index/v2" is not gatehouse/index/v1`},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -107,8 +108,12 @@ func decodeStrict(data []byte, to any) error {
 	if !utf8.Valid(data) {
 		return errors.New("it is not valid UTF-8")
 	}
+	if err := checkKeys(data); err != nil {
+		return err
+	}
 	dec := json.NewDecoder(bytes.NewReader(data))
-	switch err := walk(dec, 0); {
+	dec.DisallowUnknownFields()
+	switch err := dec.Decode(to); {
 	case errors.Is(err, io.EOF):
 		return io.ErrUnexpectedEOF
 	case err != nil:
@@ -117,46 +122,57 @@ func decodeStrict(data []byte, to any) error {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("there is more after the end of the document")
 	}
-	dec = json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	return dec.Decode(to)
+	return nil
 }
 
 // maxDepth is more than an index has.
 const maxDepth = 8
 
-// walk reads one value and checks the keys in it.
-func walk(dec *json.Decoder, depth int) error {
-	token, err := dec.Token()
-	switch {
-	case err != nil:
-		return err
-	case token == nil:
-		return fmt.Errorf("there is a null before byte %d", dec.InputOffset())
-	case depth > maxDepth:
-		return fmt.Errorf("it is nested more than %d deep", maxDepth)
+// checkKeys looks for keys that are given twice or in another case, and for null. Whether data is JSON at all is for the
+// decoder to say. It is read before every command, and so by hand: json.Decoder.Token makes three errors for each value.
+func checkKeys(data []byte) error {
+	type container struct {
+		object bool
+		keys   []string
 	}
-	delim, ok := token.(json.Delim)
-	if !ok {
-		return nil
-	}
-	seen := make(map[string]bool)
-	for dec.More() {
-		if delim == '{' {
-			token, err := dec.Token()
-			if err != nil {
-				return err
+	var open [maxDepth]container
+	depth, key := 0, false // key: the next text is one
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case 'n':
+			return fmt.Errorf("there is a null at byte %d", i)
+		case '{', '[':
+			if depth == maxDepth {
+				return fmt.Errorf("it is nested more than %d deep", maxDepth)
 			}
-			key := token.(string)
-			if seen[key] || strings.ToLower(key) != key {
-				return fmt.Errorf("the key %q is there twice or in another case", key)
+			key = data[i] == '{'
+			open[depth].object, open[depth].keys = key, open[depth].keys[:0]
+			depth++
+		case '}', ']':
+			depth, key = max(depth-1, 0), false
+		case ',':
+			key = depth > 0 && open[depth-1].object
+		case '"':
+			start := i
+			for i++; i < len(data) && data[i] != '"'; i++ {
+				if data[i] == '\\' {
+					i++
+				}
 			}
-			seen[key] = true
-		}
-		if err := walk(dec, depth+1); err != nil {
-			return err
+			if !key || i >= len(data) {
+				continue
+			}
+			key = false
+			name := string(data[start+1 : i])
+			if strings.Contains(name, `\`) && json.Unmarshal(data[start:i+1], &name) != nil {
+				continue
+			}
+			keys := &open[depth-1].keys
+			if slices.Contains(*keys, name) || strings.ToLower(name) != name {
+				return fmt.Errorf("the key %q is there twice or in another case", name)
+			}
+			*keys = append(*keys, name)
 		}
 	}
-	_, err = dec.Token() // the end of the object or list
-	return err
+	return nil
 }
