@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/go-git/gcfg"
+	"golang.org/x/sys/unix"
 )
 
 // settings is what git's configuration files say, in the order in which git reads them: a later one wins. Names are
@@ -48,10 +49,7 @@ func (s *settings) load(name string, depth int) error {
 	if depth > maxIncludes {
 		return fmt.Errorf("%s: more than %d files include each other", name, maxIncludes)
 	}
-	if err := trusted(name); err != nil {
-		return err
-	}
-	f, err := os.Open(name)
+	f, err := openTrusted(name)
 	if err != nil {
 		return err
 	}
@@ -82,6 +80,34 @@ func (s *settings) load(name string, depth int) error {
 		err = fmt.Errorf("%s: %w", name, err)
 	}
 	return err
+}
+
+// openTrusted opens a file that nobody else can have written, and judges what it has opened: behind a name may be
+// something else by then.
+func openTrusted(name string) (*os.File, error) {
+	real, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(real, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no regular file", name)
+	}
+	if err == nil {
+		err = trustedInfo(name, info)
+	}
+	if err == nil {
+		err = trustedWay(real)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // relativeTo resolves path as it stands in the configuration file name.

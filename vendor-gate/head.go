@@ -60,6 +60,9 @@ func (r *Repository) head() (Head, error) {
 
 // resolve returns the commit that the branch has, from its file or from packed-refs. It is empty for a branch without.
 func (r *Repository) resolve(branch string) (string, error) {
+	if err := r.trustedRef(branch); err != nil {
+		return "", err
+	}
 	text, err := readRef(filepath.Join(r.git, filepath.FromSlash(branch)))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EISDIR) || errors.Is(err, syscall.ENOTDIR) {
 		refs, err := r.packedRefs()

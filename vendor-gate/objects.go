@@ -29,7 +29,8 @@ const (
 // objects reads the object store of a repository and of those that it borrows from. Every object that is read to its
 // end has been checked against its name, which go-git does not do.
 type objects struct {
-	git string
+	git      string
+	replaced map[plumbing.Hash]bool // those for which git shows other ones
 
 	mu      sync.Mutex
 	stores  []*filesystem.ObjectStorage
@@ -43,6 +44,10 @@ type digest struct {
 
 func openObjects(git string) (*objects, error) {
 	o := &objects{git: git, digests: make(map[plumbing.Hash]digest)}
+	var err error
+	if o.replaced, err = replacedObjects(git); err != nil {
+		return nil, err
+	}
 	return o, o.add(filepath.Join(git, "objects"), 0)
 }
 
@@ -63,6 +68,11 @@ func (o *objects) closeStores() {
 func (o *objects) add(dir string, depth int) error {
 	if filepath.Base(dir) != "objects" || depth > maxAlternates {
 		return fmt.Errorf("cannot read objects borrowed from %q; run git repack -a -d and remove objects/info/alternates", dir)
+	}
+	if depth > 0 { // what is borrowed is opened as plainly as what is ours
+		if err := trustedAt(dir); err != nil {
+			return fmt.Errorf("objects borrowed from %q: %w", dir, err)
+		}
 	}
 	fsys := osfs.New(filepath.Dir(dir))
 	o.stores = append(o.stores, filesystem.NewObjectStorageWithOptions(dotgit.New(fsys), cache.NewObjectLRU(cacheSize),
@@ -91,6 +101,11 @@ func (o *objects) add(dir string, depth int) error {
 // open returns an object's size and its bytes. Another process may have packed the store anew since it was opened, so
 // whatever fails is tried once more with fresh eyes.
 func (o *objects) open(kind plumbing.ObjectType, id plumbing.Hash) (size int64, r io.ReadCloser, err error) {
+	if kind != plumbing.CommitObject { // histories are patched together with replaced commits: descend looks at those
+		if err := o.checkReplaced(kind, id); err != nil {
+			return 0, nil, err
+		}
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if size, r, err = o.find(kind, id); err == nil {

@@ -130,6 +130,30 @@ func TestCommitRefusesWhatIsLocked(t *testing.T) {
 	}
 }
 
+func TestCommitRefusesAWorkTreeInWhichOthersAreAtWork(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: gives files to another user")
+	}
+	for _, name := range []string{vendored, gateDir, gateDir + "/files/policy/rules"} {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			t.Parallel()
+			g := newGitRepo(t)
+			g.accept(first)
+			if err := os.Chown(filepath.Join(g.path, name), 65534, -1); err != nil {
+				t.Fatal(err)
+			}
+			before := g.whole()
+			if _, err := g.tryAccept(durable.Disk{}, second); err == nil || !strings.Contains(err.Error(), name+" belongs to uid 65534") {
+				t.Errorf("got error %v", err)
+			}
+			if diff := cmp.Diff(before, g.whole()); diff != "" {
+				t.Errorf("the refused commit changed (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestCommitNoticesAConcurrentCommit(t *testing.T) {
 	t.Parallel()
 	t.Run("before", func(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"gatehouse/internal/durable"
 	"gatehouse/manifest"
@@ -110,35 +109,22 @@ func isGitDir(dir string) bool {
 	return err == nil
 }
 
-// checkOwner refuses a repository that somebody else can write: its configuration names programs to run, and its
-// content is what root makes the policy of a gate.
+// checkOwner refuses a repository that somebody else can write, or put another one in the place of: its configuration
+// names programs to run, and its content is what root makes the policy of a gate.
 func (r *Repository) checkOwner() error {
-	for _, name := range []string{r.path, r.git, "HEAD", "config", "index", "packed-refs", "objects", "refs"} {
+	if err := trustedWay(r.path); err != nil {
+		return err
+	}
+	for _, name := range []string{
+		r.path, r.git, "HEAD", "config", "index", "packed-refs", "shallow", "objects", "objects/info", "objects/pack",
+		"refs", "refs/heads", "info", "logs", "worktrees", ownDir,
+	} {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(r.git, name)
 		}
 		if err := trusted(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-	}
-	return nil
-}
-
-// trusted reports why what lies at name may have been written by somebody else.
-func trusted(name string) error {
-	info, err := os.Stat(name)
-	if err != nil {
-		return err
-	}
-	stat, euid := info.Sys().(*syscall.Stat_t), os.Geteuid()
-	switch {
-	case stat.Uid != 0 && int(stat.Uid) != euid:
-		return fmt.Errorf("%s belongs to uid %d, who could change it at any time; chown -R %d it if it is to be trusted",
-			name, stat.Uid, euid)
-	case stat.Mode&0o002 != 0:
-		return fmt.Errorf("everybody can write %s; chmod -R o-w it if it is to be trusted", name)
-	case stat.Mode&0o020 != 0 && stat.Gid != 0 && int(stat.Gid) != os.Getegid():
-		return fmt.Errorf("group %d can write %s; chmod -R g-w it if it is to be trusted", stat.Gid, name)
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestOpenRefuses(t *testing.T) {
@@ -91,7 +93,9 @@ func TestOpenRefusesARepositoryOfSomebodyElse(t *testing.T) {
 		t.Skip("needs root: gives files to another user")
 	}
 	const nobody = 65534
-	for _, name := range []string{".", ".git", ".git/config", ".git/HEAD", ".git/objects", ".git/refs", ".git/index"} {
+	for _, name := range []string{
+		".", ".git", ".git/config", ".git/HEAD", ".git/objects", ".git/objects/pack", ".git/refs", ".git/refs/heads", ".git/index", ".git/logs",
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := newGitRepo(t)
@@ -120,6 +124,62 @@ func TestOpenRefusesARepositoryOfSomebodyElse(t *testing.T) {
 		}
 		if _, err := Open(g.path, vendored); err != nil {
 			t.Errorf("root's own group: %v", err)
+		}
+	})
+	t.Run("above it", func(t *testing.T) {
+		t.Parallel()
+		for _, change := range []func(dir string) error{
+			func(dir string) error { return os.Chown(dir, nobody, -1) },
+			func(dir string) error { return os.Chmod(dir, 0o777) },
+			func(dir string) error { return errors.Join(os.Chown(dir, -1, nobody), os.Chmod(dir, 0o775)) },
+		} {
+			g := newGitRepo(t)
+			g.write("x", "x")
+			g.commitAll("x")
+			if err := change(filepath.Dir(g.path)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Open(g.path, vendored); err == nil || !strings.Contains(err.Error(), "in the place of "+g.path) {
+				t.Errorf("got error %v", err)
+			}
+		}
+	})
+	t.Run("the branch", func(t *testing.T) {
+		t.Parallel()
+		for _, name := range []string{".git/refs/heads/team", ".git/refs/heads/team/main"} {
+			g := newGitRepo(t)
+			g.write("x", "x")
+			g.git("switch", "-qc", "team/main")
+			g.commitAll("x")
+			if err := os.Chown(filepath.Join(g.path, name), nobody, -1); err != nil {
+				t.Fatal(err)
+			}
+			if head, err := g.open().Head(); err == nil || !strings.Contains(err.Error(), "chown") {
+				t.Errorf("got %v and error %v", head, err)
+			}
+		}
+	})
+	t.Run("borrowed objects", func(t *testing.T) {
+		t.Parallel()
+		lender, g := newGitRepo(t), newGitRepo(t)
+		g.write(".git/objects/info/alternates", lender.path+"/.git/objects\n")
+		g.open()
+		if err := os.Chown(filepath.Dir(lender.path), nobody, -1); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(g.path, vendored); err == nil || !strings.Contains(err.Error(), "borrowed from") {
+			t.Errorf("got error %v", err)
+		}
+	})
+	t.Run("a pipe for included configuration", func(t *testing.T) {
+		t.Parallel()
+		g := newGitRepo(t)
+		g.git("config", "include.path", "../extra")
+		if err := unix.Mkfifo(filepath.Join(g.path, "extra"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(g.path, vendored); err == nil || !strings.Contains(err.Error(), "no regular file") {
+			t.Errorf("got error %v", err)
 		}
 	})
 	t.Run("included configuration", func(t *testing.T) {

@@ -40,6 +40,8 @@ func newTreeEntry(mode uint32, name string, id plumbing.Hash) treeEntry {
 // tree is what lies in one directory, in git's order: a directory is sorted as if its name ended in a slash.
 type tree []treeEntry
 
+// parseTree refuses what git would show as something else: with two entries of one name, or one that goes on below a
+// directory, the git binary takes the first that it meets, and others the last.
 func parseTree(data []byte) (tree, error) {
 	var t tree
 	for len(data) > 0 {
@@ -53,10 +55,28 @@ func parseTree(data []byte) (tree, error) {
 			return nil, fmt.Errorf("malformed tree: %w", err)
 		}
 		end := zero + 1 + len(plumbing.Hash{})
-		t = append(t, treeEntry{data[:end:end], uint32(mode), string(data[space+1 : zero]), plumbing.Hash(data[zero+1 : end])})
+		e := treeEntry{data[:end:end], uint32(mode), string(data[space+1 : zero]), plumbing.Hash(data[zero+1 : end])}
+		if e.name == "" || strings.Contains(e.name, "/") || !t.mayEndWith(&e) {
+			return nil, fmt.Errorf("malformed tree: the name %q is not one, not in order, or there twice; git fsck tells more", e.name)
+		}
+		t = append(t, e)
 		data = data[end:]
 	}
 	return t, nil
+}
+
+// mayEndWith reports whether e comes after all of t in git's order, and has a name of its own: between a file a and a
+// directory a there may be others, such as a.b.
+func (t tree) mayEndWith(e *treeEntry) bool {
+	if len(t) > 0 && compareTreeEntries(t[len(t)-1], *e) >= 0 {
+		return false
+	}
+	for i := len(t) - 1; i >= 0 && strings.HasPrefix(t[i].name, e.name); i-- {
+		if t[i].name == e.name {
+			return false
+		}
+	}
+	return true
 }
 
 func (t tree) encode() []byte {
@@ -136,6 +156,9 @@ func (o *objects) descend(commit, dir string) ([]tree, error) {
 		return trees, nil
 	}
 	c, err := o.commit(commit)
+	if err == nil {
+		err = o.checkReplaced(plumbing.CommitObject, c.Hash)
+	}
 	if err != nil {
 		return nil, err
 	}
