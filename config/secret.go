@@ -71,7 +71,7 @@ func readCredential(name string) (string, error) {
 	kept := filepath.Join(CredentialDir, name)
 	text, err := readLimited(kept, 0o077)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("there is no %s; write the secret into it, with mode 0600", kept)
+		err = fmt.Errorf("%w; write the secret into it, with mode 0600", err)
 	}
 	return text, err
 }

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,7 +48,7 @@ func TestSecretsThatCannotBeRead(t *testing.T) {
 		{"hunter2", "", []string{"it has none of the forms"}},
 		{"credential:../hunter2", dir, []string{"it has none of the forms"}},
 		{"credential:slack", "", []string{
-			"read secret credential:slack: ", "there is no /etc/gatehouse/credentials/slack; write the secret into it, with mode 0600"}},
+			"read secret credential:slack: ", "/etc/gatehouse/credentials/slack: no such file or directory; write the secret into it, with mode 0600"}},
 		{"credential:slack", dir, []string{"read secret credential:slack: ", "no such file"}},
 		{"credential:empty", dir, []string{"read secret credential:empty: it is empty or not set"}},
 		{"env:GATEHOUSE_TEST_UNSET", "", []string{"read secret env:GATEHOUSE_TEST_UNSET: it is empty or not set"}},
@@ -65,6 +67,9 @@ func TestSecretsThatCannotBeRead(t *testing.T) {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: got %q, want %q in it", test.secret, err, want)
 			}
+		}
+		if missing := strings.Contains(err.Error(), "no such file"); missing != errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: that there is no such file cannot be told from other faults: %v", test.secret, err)
 		}
 		if strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: the error holds the value: %v", test.secret, err)

@@ -2,6 +2,8 @@ package reconcile
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"time"
@@ -82,12 +84,18 @@ func (w *Warden) Memory(ctx context.Context, g Gate) (list []Process, err error)
 	return list, err
 }
 
-// subject names the unit for notices.
+// subject names the unit for notices, which are files: what is too long for the name of one ends in its digest.
 func (p *Process) subject() string {
+	name := p.Unit
 	if p.Scope == "user" {
-		return p.Unit + ":user"
+		name += ":user"
 	}
-	return p.Unit
+	const most, kept, digits = 120, 100, 16
+	if len(name) <= most {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return name[:kept] + "-" + hex.EncodeToString(sum[:])[:digits]
 }
 
 // judgeProcesses adds to the report how the processes of the gate stand.

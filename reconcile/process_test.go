@@ -62,6 +62,35 @@ func agent(v Verdict, run string) Process {
 	return Process{Unit: "agent.service", Scope: "system", Verdict: v, Run: run, Reason: "said so", Fix: "systemctl restart agent.service"}
 }
 
+// A name that systemd takes is none that a file of a notice may have, and that must not stop a pass.
+func TestServicesWithLongNamesAreAnnounced(t *testing.T) {
+	out := newReceiver(t)
+	m := newMemory(t, out.URL)
+	long := strings.Repeat("x", 247)
+	m.processes = nil
+	for _, scope := range []string{"system", "user"} {
+		for _, unit := range []string{long + ".service", long[1:] + "y.service"} {
+			m.processes = append(m.processes, Process{Unit: unit, Scope: scope, Verdict: Unproven, Fault: true, Run: "1", Reason: "said so"})
+		}
+	}
+	m.pass()
+	m.now = m.now.Add(24 * time.Hour)
+	m.pass()
+	open, err := m.warden().Outbox.Open("claude")
+	if err != nil {
+		t.Fatal(err)
+	}
+	subjects := make(map[string]bool)
+	for _, record := range open {
+		if record.Kind == string(Unreachable) {
+			subjects[record.Subject] = true
+		}
+	}
+	if len(subjects) != len(m.processes) {
+		t.Errorf("open are %v", subjects)
+	}
+}
+
 func TestStaleServiceIsAnnouncedOnceARunAndClosedOnce(t *testing.T) {
 	out := newReceiver(t)
 	m := newMemory(t, out.URL)
