@@ -20,3 +20,10 @@ func IsHostile(err error) bool {
 	var refused *safefs.RefusedError
 	return errors.Is(err, ErrInvalid) || errors.As(err, &refused)
 }
+
+// IsUnread reports whether err only says that something was not read, and nothing of what it is: it kept changing, or the
+// disk, the kernel or this process failed.
+func IsUnread(err error) bool {
+	refused, ok := errors.AsType[*safefs.RefusedError](err)
+	return !ok || refused.Reason == safefs.Unreadable || IsInFlux(err)
+}

@@ -11,8 +11,8 @@ const (
 	keepSaid  = 7 * 24 * time.Hour
 )
 
-// An Alert is a finding that this host saw, on its way to the receivers that all watchers share.
-type Alert struct {
+// An alert is a finding that this host saw, on its way to the receivers that all watchers share.
+type alert struct {
 	Kind     Kind          `json:"kind"`
 	Subject  string        `json:"subject"`
 	For      time.Duration `json:"for"`       // open, as this host sees it
@@ -53,7 +53,7 @@ type seat struct {
 }
 
 // plan says what this watcher does next about an alert.
-func (a *Alert) plan(s standing, at seat) move {
+func (a *alert) plan(s standing, at seat) move {
 	if a.Over {
 		return a.planOver(s, at)
 	}
@@ -79,14 +79,14 @@ func (a *Alert) plan(s standing, at seat) move {
 }
 
 // patience is for how long what another said counts while this host still sees the finding.
-func (a *Alert) patience(s standing, at seat) time.Duration {
+func (a *alert) patience(s standing, at seat) time.Duration {
 	if s.over {
 		return at.settle
 	}
 	return believed << min(s.tellers-1, 5)
 }
 
-func (a *Alert) planOver(s standing, at seat) move {
+func (a *alert) planOver(s standing, at seat) move {
 	patience := min(time.Duration(at.rank)*turn, longest)
 	switch {
 	case a.Lost && a.OverFor < 2*at.settle:

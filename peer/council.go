@@ -107,7 +107,7 @@ func (c *council) hearSelf(value []byte) {
 	}
 	for _, s := range statements {
 		if _, known := c.memory.Said[s.Alert]; !known {
-			c.memory.Said[s.Alert] = said{Statement: s}
+			c.memory.Said[s.Alert] = said{statement: s}
 		}
 	}
 }
@@ -144,7 +144,7 @@ func (c *council) recall() error {
 		id := r.Changes[0].ID
 		a := c.memory.Alerts[id]
 		if a == nil { // the memory was lost
-			a = &Alert{Kind: Kind(r.Subject), Subject: r.Gate, Over: true, Lost: true, Reason: r.Summary, Next: r.Command}
+			a = &alert{Kind: Kind(r.Subject), Subject: r.Gate, Over: true, Lost: true, Reason: r.Summary, Next: r.Command}
 			c.memory.Alerts[id] = a
 		}
 		a.Record = r.ID()
@@ -155,20 +155,20 @@ func (c *council) recall() error {
 }
 
 // noteSent records that a notice reached a receiver: from then on this host says that it told the alert.
-func (c *council) noteSent(id string, a *Alert, r *notify.Record) {
+func (c *council) noteSent(id string, a *alert, r *notify.Record) {
 	for _, sink := range c.Shared.Sinks {
 		a.Sent = a.Sent || r.Sinks[sink.Name()].Revision > 0
 	}
 	if _, known := c.memory.Said[id]; a.Sent && !known {
-		c.memory.Said[id] = said{Statement: Statement{Alert: id, Kind: a.Kind, Subject: a.Subject, Round: c.standing(id, a).round + 1}}
+		c.memory.Said[id] = said{statement: statement{Alert: id, Kind: a.Kind, Subject: a.Subject, Round: c.standing(id, a).round + 1}}
 	}
 }
 
 // standing is how an alert stands by all that was said and counts, by this host as well.
-func (c *council) standing(id string, a *Alert) standing {
+func (c *council) standing(id string, a *alert) standing {
 	words := a.believed()
 	if s, ok := c.memory.Said[id]; ok {
-		words = append(words, word{c.Host, s.Statement})
+		words = append(words, word{c.Host, s.statement})
 	}
 	return standingOf(words)
 }
@@ -176,7 +176,7 @@ func (c *council) standing(id string, a *Alert) standing {
 func (c *council) ownRound(id string) int { return c.memory.Said[id].Round }
 
 // seatFor counts the watchers that come before this one.
-func (c *council) seatFor(a *Alert) seat {
+func (c *council) seatFor(a *alert) seat {
 	rank := 0
 	for _, h := range c.Inventory {
 		if h.Name < c.Host && h.Name != a.Subject && !c.gone(h.Name) {
@@ -186,7 +186,7 @@ func (c *council) seatFor(a *Alert) seat {
 	return seat{host: c.Host, rank: rank, gone: c.gone, settle: longestDeadline(c.Inventory)}
 }
 
-func (c *council) act(ctx context.Context, id string, a *Alert) error {
+func (c *council) act(ctx context.Context, id string, a *alert) error {
 	a.hear(c.words[id], c.ownRound(id))
 	a.distrust(func(host string) bool { return c.has(host, BadSignature, Replayed) })
 	s := c.standing(id, a)
@@ -226,7 +226,7 @@ func (c *council) act(ctx context.Context, id string, a *Alert) error {
 
 // mayTell claims the right to tell. Where that cannot be found out, or others hold it longer than all of them can by the
 // rules, it waits a while, and then speaks.
-func (c *council) mayTell(ctx context.Context, id string, a *Alert, waited time.Duration) bool {
+func (c *council) mayTell(ctx context.Context, id string, a *alert, waited time.Duration) bool {
 	got, err := c.Exchange.Claim(ctx, id, leaseTime)
 	if err != nil {
 		c.warn("%s cannot be claimed: %v", id, err)
@@ -240,7 +240,7 @@ func (c *council) mayTell(ctx context.Context, id string, a *Alert, waited time.
 	return false
 }
 
-func (c *council) report(a *Alert, id string) error {
+func (c *council) report(a *alert, id string) error {
 	if a.Record != "" {
 		return nil // it is on its way
 	}
@@ -263,7 +263,7 @@ func (c *council) report(a *Alert, id string) error {
 }
 
 // close leads to one line that the alert is over.
-func (c *council) close(a *Alert, id string) error {
+func (c *council) close(a *alert, id string) error {
 	if a.Closing {
 		return nil
 	}
@@ -276,7 +276,7 @@ func (c *council) close(a *Alert, id string) error {
 }
 
 // silence takes back what this host has on its way, without a word to the receivers.
-func (c *council) silence(a *Alert) error {
+func (c *council) silence(a *alert) error {
 	c.memory.Drop = append(c.memory.Drop, a.Record)
 	err := c.Shared.Clear(kindOfNotice, noticeName(a.Subject), string(a.Kind), "another host told it", c.Now())
 	a.Record, a.Sent, a.Closing = "", false, false
@@ -292,21 +292,31 @@ func (c *council) forget(id string) {
 	}
 }
 
-// tellUnavailable says that nothing is known of other hosts. There is nobody to agree with on that.
+// tellUnavailable says that nothing is known of other hosts, or of one. There is nobody to agree with on that.
 func (c *council) tellUnavailable() error {
 	grace := hiccup
 	for _, h := range c.Inventory {
 		grace = max(grace, h.Grace)
 	}
+	var errs []error
+	still := make(map[string]bool)
 	for _, f := range c.round.Findings {
-		if f.Kind == Unavailable {
-			if f.For < grace {
-				return nil
-			}
-			return c.Shared.Report(c.event(f), c.Now())
+		if f.Kind != Unavailable {
+			continue
+		}
+		e := c.event(f)
+		still[e.Gate] = true
+		if f.For >= grace {
+			errs = append(errs, c.Shared.Report(e, c.Now()))
 		}
 	}
-	return c.Shared.Clear(kindOfNotice, noticeName(Finding{}.Subject()), string(Unavailable), c.over(*c.memory, "", Unavailable), c.Now())
+	records, _ := c.Shared.Open("") // one that cannot be read was named when they were recalled
+	for _, r := range records {
+		if r.Kind == kindOfNotice && r.Subject == string(Unavailable) && !still[r.Gate] {
+			errs = append(errs, c.Shared.Clear(r.Kind, r.Gate, r.Subject, c.over(*c.memory, r.Gate, Unavailable), c.Now()))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // note takes in what became of the notices.
@@ -329,7 +339,7 @@ func (c *council) note() error {
 		}
 		if a.Closing && !waiting[a.Record] {
 			if _, known := c.memory.Said[id]; !known {
-				c.memory.Said[id] = said{Statement: Statement{Alert: id, Kind: a.Kind, Subject: a.Subject}}
+				c.memory.Said[id] = said{statement: statement{Alert: id, Kind: a.Kind, Subject: a.Subject}}
 			}
 			s := c.memory.Said[id]
 			s.Round = max(c.standing(id, a).round, 1)

@@ -19,7 +19,7 @@ type heard struct {
 const plausible = 1 << 10
 
 // hear takes up what is new in what others say of the alert. own is the round in which this host told it.
-func (a *Alert) hear(words []word, own int) {
+func (a *alert) hear(words []word, own int) {
 	words = slices.Clone(words)
 	slices.SortFunc(words, func(x, y word) int { return cmp.Or(cmp.Compare(x.Round, y.Round), cmp.Compare(x.host, y.host)) })
 	for _, w := range words {
@@ -42,14 +42,14 @@ func (a *Alert) hear(words []word, own int) {
 }
 
 // mayBeToldBy reports whether a word is about this alert, and from another than the host that it is about.
-func (a *Alert) mayBeToldBy(w word) bool {
+func (a *alert) mayBeToldBy(w word) bool {
 	if w.Kind != a.Kind || noticeName(w.Subject) != noticeName(a.Subject) {
 		return false
 	}
 	return a.Kind == Split || noticeName(w.host) != noticeName(a.Subject)
 }
 
-func (a *Alert) highest(own int) int {
+func (a *alert) highest(own int) int {
 	for _, h := range a.Heard {
 		own = max(own, h.Round)
 	}
@@ -57,7 +57,7 @@ func (a *Alert) highest(own int) int {
 }
 
 // distrust takes back what hosts said that are in question now, for good.
-func (a *Alert) distrust(inQuestion func(host string) bool) {
+func (a *alert) distrust(inQuestion func(host string) bool) {
 	for host, h := range a.Heard {
 		if inQuestion(host) {
 			h.Spent = true
@@ -67,10 +67,10 @@ func (a *Alert) distrust(inQuestion func(host string) bool) {
 }
 
 // believed is what others said and counts.
-func (a *Alert) believed() (words []word) {
+func (a *alert) believed() (words []word) {
 	for host, h := range a.Heard {
 		if !h.Spent {
-			words = append(words, word{host, Statement{Kind: a.Kind, Subject: a.Subject, Round: h.Round, Over: h.Over}})
+			words = append(words, word{host, statement{Kind: a.Kind, Subject: a.Subject, Round: h.Round, Over: h.Over}})
 		}
 	}
 	return words

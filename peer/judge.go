@@ -4,28 +4,40 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"gatehouse/exchange"
+	"gatehouse/manifest"
 )
 
-// A Look is what a reader saw in the exchange.
-type Look struct {
-	Beats map[string]Observed // by host
+// A view is what a reader saw in the exchange.
+type view struct {
+	Beats map[string]observed // by host
 	Self  *Heartbeat          // the reader's own last one, which takes part in what hosts are to agree on
 	Err   error               // why nothing, or not all, could be seen: then nothing counts
 }
 
-// Observed is what lies under the name of a host.
-type Observed struct {
+// An observed is what lies under the name of a host.
+type observed struct {
 	Value []byte
 	Err   error // it is there, and cannot be read
 }
 
-// Judge holds what was seen against what is remembered, and returns what is now to be remembered and what is not as it
+// unread says why it could not be read, where that is nobody's doing and tells nothing of the host; else nothing.
+func (o observed) unread() string {
+	if o.Err == nil || errors.Is(o.Err, exchange.ErrTooLarge) || errors.Is(o.Err, exchange.ErrCorrupt) || !manifest.IsUnread(o.Err) {
+		return ""
+	}
+	return o.Err.Error()
+}
+
+// judge holds what was seen against what is remembered, and returns what is now to be remembered and what is not as it
 // should be, the worst first. It reads no clock and changes neither of its arguments.
-func Judge(memory Memory, look Look, inventory []Host, now Reading) (Memory, []Finding) {
+func judge(memory Memory, look view, inventory []Host, now Reading) (Memory, []Finding) {
 	next := memory.clone()
 	j := judgement{memory: &next, now: now}
 	next.Read = now
@@ -54,19 +66,23 @@ type judgement struct {
 }
 
 // sight takes in what a look that reached the exchange has shown.
-func (j *judgement) sight(look Look, inventory []Host) {
+func (j *judgement) sight(look view, inventory []Host) {
 	looked, sameBoot := j.now.since(j.memory.Seen)
 	known := make(map[string]*Acquaintance, len(inventory))
 	for _, h := range inventory {
 		a := j.memory.Hosts[h.Name]
 		if a == nil || a.Key != FormatKey(h.Key) {
 			a = &Acquaintance{Key: FormatKey(h.Key)}
-		} else {
+		} else if look.Beats[h.Name].unread() == "" {
 			a.pass(j.counted(looked, h), sameBoot)
+		} else {
+			a.pass(0, sameBoot) // nobody knows whether it said something meanwhile
 		}
 		known[h.Name] = a
 		seen, there := look.Beats[h.Name]
-		a.see(h, seen, there)
+		if a.Unread = seen.unread(); a.Unread == "" {
+			a.see(h, seen, there)
+		}
 	}
 	j.memory.Hosts = known
 	j.sightSplits(look.Self, inventory, looked, sameBoot)
@@ -97,7 +113,7 @@ func (a *Acquaintance) pass(looked time.Duration, sameBoot bool) {
 }
 
 // see takes in what lies under the name of a host.
-func (a *Acquaintance) see(h Host, seen Observed, there bool) {
+func (a *Acquaintance) see(h Host, seen observed, there bool) {
 	if !there {
 		a.fault("", "", "")
 		return
@@ -236,7 +252,7 @@ func longestDeadline(inventory []Host) (longest time.Duration) {
 }
 
 // conclude lists what is not as it should be. What could not be looked at stands as it stood.
-func (j *judgement) conclude(look Look, inventory []Host) {
+func (j *judgement) conclude(look view, inventory []Host) {
 	var grace time.Duration
 	for _, h := range inventory {
 		grace = max(grace, h.Grace)
@@ -269,6 +285,9 @@ func (j *judgement) concludeHost(h Host, a *Acquaintance) {
 			next = "warden peers forget " + h.Name + " # once you know why"
 		}
 		find(a.Fault, a.FaultReason, next, last)
+	}
+	if a.Unread != "" {
+		find(Unavailable, "its heartbeat could not be read, and whether it is silent is not known: "+a.Unread, "warden beat", last)
 	}
 	late := a.Quiet > h.deadline()+a.Excused()
 	switch {

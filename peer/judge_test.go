@@ -1,10 +1,10 @@
 package peer
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -19,23 +19,23 @@ type reader struct {
 	memory    Memory
 	inventory []Host
 	now       Reading
-	beats     map[string]Observed
+	beats     map[string]observed
 	findings  []Finding
 }
 
 func newReader(t testing.TB, hosts ...string) *reader {
-	return &reader{t: t, inventory: inventoryOf(hosts...), now: Reading{BootID: "reader-1", Monotonic: time.Hour}, beats: make(map[string]Observed)}
+	return &reader{t: t, inventory: inventoryOf(hosts...), now: Reading{BootID: "reader-1", Monotonic: time.Hour}, beats: make(map[string]observed)}
 }
 
 // beat leaves a heartbeat.
 func (r *reader) beat(host string, sequence uint64, change ...func(*Heartbeat)) {
-	r.beats[host] = Observed{Value: sealed(r.t, beatOf(host, sequence, change...), host)}
+	r.beats[host] = observed{Value: sealed(r.t, beatOf(host, sequence, change...), host)}
 }
 
 // look lets time go by and looks.
 func (r *reader) look(after time.Duration, err error) string {
 	r.now.Monotonic += after
-	r.memory, r.findings = Judge(r.memory, Look{Beats: r.beats, Err: err}, r.inventory, r.now)
+	r.memory, r.findings = judge(r.memory, view{Beats: r.beats, Err: err}, r.inventory, r.now)
 	var words []string
 	for _, f := range r.findings {
 		words = append(words, fmt.Sprintf("%s %s", f.Kind, f.Subject()))
@@ -244,7 +244,7 @@ func TestJudge(t *testing.T) {
 			r.watch(2*time.Hour+15*time.Minute, "")
 			r.want(min5, "")
 			r.want(min5, "silent a")
-			r.beats = map[string]Observed{}
+			r.beats = map[string]observed{}
 			if got := r.look(min5, down); got != "silent a, unavailable exchange" {
 				t.Errorf("got %q", got)
 			}
@@ -276,9 +276,9 @@ func TestJudge(t *testing.T) {
 			r.beat("a", 1)
 			r.beat("b", 1)
 			r.want(0, "")
-			r.beats["b"] = Observed{Value: sealed(t, beatOf("a", 2), "a")}
+			r.beats["b"] = observed{Value: sealed(t, beatOf("a", 2), "a")}
 			r.want(min5, "bad-signature b")
-			r.beats["b"] = Observed{Value: sealed(t, beatOf("a", 2), "b")} // b says that it is a
+			r.beats["b"] = observed{Value: sealed(t, beatOf("a", 2), "b")} // b says that it is a
 			r.want(min5, "bad-signature b")
 			r.beat("a", 2)
 			r.beat("b", 2)
@@ -288,22 +288,41 @@ func TestJudge(t *testing.T) {
 			r.beat("a", 1)
 			r.want(0, "")
 			for n := range uint64(27) {
-				r.beats["a"] = Observed{Value: sealed(t, beatOf("a", n+2), "z")}
+				r.beats["a"] = observed{Value: sealed(t, beatOf("a", n+2), "z")}
 				r.want(min5, "bad-signature a")
 			}
-			r.beats["a"] = Observed{Value: sealed(t, beatOf("a", 99), "z")}
+			r.beats["a"] = observed{Value: sealed(t, beatOf("a", 99), "z")}
 			r.want(min5, "bad-signature a, silent a") // what is not believed keeps nobody alive
 		},
 		"one byte is changed": func(t *testing.T, r *reader) {
 			r.beat("a", 1)
 			value := slices.Clone(r.beats["a"].Value)
 			value[len(value)-10] ^= 1
-			r.beats["a"] = Observed{Value: value}
+			r.beats["a"] = observed{Value: value}
 			r.want(0, "bad-signature a")
 		},
 		"it cannot be read": func(t *testing.T, r *reader) {
-			r.beats["a"] = Observed{Err: errors.New("a link")}
+			r.beats["a"] = observed{Err: exchange.ErrTooLarge}
 			r.want(0, "bad-signature a")
+		},
+		"the disk cannot read it": func(t *testing.T, r *reader) {
+			broken := fmt.Errorf("read %q: %w", "beats/a", syscall.EIO)
+			r.beat("a", 1)
+			r.want(0, "")
+			kept := r.beats["a"]
+			r.beats["a"] = observed{Err: broken}
+			r.watch(24*time.Hour, "unavailable a") // it may well be beating
+			r.beats["a"] = kept
+			r.watch(2*time.Hour+15*time.Minute, "")
+			r.want(10*time.Minute, "silent a")
+			r.beats["a"] = observed{Err: broken}
+			r.want(min5, "silent a, unavailable a")
+			r.beats["a"] = observed{Value: []byte("forged")}
+			r.want(min5, "bad-signature a, silent a")
+			r.beats["a"] = observed{Err: broken}
+			r.want(min5, "bad-signature a, silent a, unavailable a") // what is not read takes nothing back
+			r.beat("a", 2)
+			r.want(min5, "")
 		},
 		"an old heartbeat is put back": func(t *testing.T, r *reader) {
 			r.beat("a", 1)
@@ -341,7 +360,7 @@ func TestJudge(t *testing.T) {
 			r.beat("a", 900)
 			r.want(0, "")
 			r.inventory[0].Key = publicOf(keyOf("a new key"))
-			r.beats["a"] = Observed{Value: sealed(t, beatOf("a", 1), "a new key")}
+			r.beats["a"] = observed{Value: sealed(t, beatOf("a", 1), "a new key")}
 			r.want(min5, "")
 		},
 		"forgotten, an older number counts": func(t *testing.T, r *reader) {
@@ -513,7 +532,7 @@ func TestJudgeChangesNeitherOfItsArguments(t *testing.T) {
 	r.look(time.Minute, nil)
 	before := *r.memory.Hosts["a"]
 	r.beat("a", 2)
-	Judge(r.memory, Look{Beats: r.beats}, r.inventory, Reading{BootID: "other"})
+	judge(r.memory, view{Beats: r.beats}, r.inventory, Reading{BootID: "other"})
 	if after := *r.memory.Hosts["a"]; after.Beat.Sequence != before.Beat.Sequence || after.Quiet != before.Quiet {
 		t.Errorf("%+v became %+v", before, after)
 	}

@@ -13,27 +13,27 @@ import (
 
 // Whatever a host says of an alert, again and again, it delays it by a day and a little and no more.
 func TestNoWordOfOneHostKeepsAnAlertFromBeingTold(t *testing.T) {
-	for name, lie := range map[string]func(look int, alert string) []Statement{
-		"a higher round each time": func(look int, alert string) []Statement {
-			return []Statement{{alert, Silent, "c", 1 + look, false}}
+	for name, lie := range map[string]func(look int, alert string) []statement{
+		"a higher round each time": func(look int, alert string) []statement {
+			return []statement{{alert, Silent, "c", 1 + look, false}}
 		},
-		"the highest round there is": func(_ int, alert string) []Statement {
-			return []Statement{{alert, Silent, "c", 1 << 20, false}}
+		"the highest round there is": func(_ int, alert string) []statement {
+			return []statement{{alert, Silent, "c", 1 << 20, false}}
 		},
-		"over, and not, and over": func(look int, alert string) []Statement {
-			return []Statement{{alert, Silent, "c", 1, look%2 == 0}}
+		"over, and not, and over": func(look int, alert string) []statement {
+			return []statement{{alert, Silent, "c", 1, look%2 == 0}}
 		},
-		"over with a higher round each time": func(look int, alert string) []Statement {
-			return []Statement{{alert, Silent, "c", 1 + look, true}}
+		"over with a higher round each time": func(look int, alert string) []statement {
+			return []statement{{alert, Silent, "c", 1 + look, true}}
 		},
-		"said, and taken back, and said": func(look int, alert string) []Statement {
+		"said, and taken back, and said": func(look int, alert string) []statement {
 			if look%2 == 0 {
 				return nil
 			}
-			return []Statement{{alert, Silent, "c", 1, false}}
+			return []statement{{alert, Silent, "c", 1, false}}
 		},
-		"one after another": func(look int, alert string) []Statement {
-			return []Statement{{alert, Silent, "c", 1 + look/3, look%3 != 1}}
+		"one after another": func(look int, alert string) []statement {
+			return []statement{{alert, Silent, "c", 1 + look/3, look%3 != 1}}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -62,11 +62,11 @@ func TestNoWordOfOneHostKeepsAnAlertFromBeingTold(t *testing.T) {
 
 // Nobody takes the edge off an alert about itself by saying that it is about another.
 func TestAHostDoesNotTellAnAlertAboutItself(t *testing.T) {
-	for name, lie := range map[string]func(alert string) Statement{
-		"named as it is":     func(alert string) Statement { return Statement{alert, Silent, "c", 1, false} },
-		"as one of another":  func(alert string) Statement { return Statement{alert, Silent, "a", 1, false} },
-		"as one of a gate":   func(alert string) Statement { return Statement{alert, Split, "claude", 1, false} },
-		"as another finding": func(alert string) Statement { return Statement{alert, Undelivered, "c", 1, false} },
+	for name, lie := range map[string]func(alert string) statement{
+		"named as it is":     func(alert string) statement { return statement{alert, Silent, "c", 1, false} },
+		"as one of another":  func(alert string) statement { return statement{alert, Silent, "a", 1, false} },
+		"as one of a gate":   func(alert string) statement { return statement{alert, Split, "claude", 1, false} },
+		"as another finding": func(alert string) statement { return statement{alert, Undelivered, "c", 1, false} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -54,7 +54,7 @@ type Memory struct {
 	// Findings and Strange are what the last look led to, for whoever wants to see it without a look.
 	Findings []Finding         `json:"findings"`
 	Strange  []string          `json:"strange"` // hosts that leave heartbeats and are not in the inventory
-	Alerts   map[string]*Alert `json:"alerts"`  // by id
+	Alerts   map[string]*alert `json:"alerts"`  // by id
 	Said     map[string]said   `json:"said"`    // by this host, of alerts that it told
 	Drop     []string          `json:"drop"`    // records of notices of which nothing more is to be sent
 }
@@ -71,6 +71,7 @@ type Acquaintance struct {
 	Fault       Kind          `json:"fault"` // of what lies there now
 	FaultReason string        `json:"fault_reason"`
 	FaultDigest string        `json:"fault_digest"`
+	Unread      string        `json:"unread,omitempty"` // why what lies there now could not be read
 }
 
 // opened is a finding that was there at the last look.
@@ -96,7 +97,7 @@ func (m Memory) clone() Memory {
 	for subject, o := range m.Open {
 		next.Open[subject] = o
 	}
-	next.Alerts = make(map[string]*Alert, len(m.Alerts))
+	next.Alerts = make(map[string]*alert, len(m.Alerts))
 	for id, a := range m.Alerts {
 		c := *a
 		c.Heard = maps.Clone(a.Heard)

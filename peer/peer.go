@@ -3,7 +3,7 @@
 // After each completed pass a host leaves a signed heartbeat in the exchange. Every host looks there every few minutes,
 // in three steps:
 //
-//   - judge: what was seen, the inventory and the reader's own clock in, findings out; a pure function (Judge);
+//   - judge: what was seen, the inventory and the reader's own clock in, findings out; a pure function (judge);
 //   - plan: which of the watchers says what, and when; a pure function as well (alert.go);
 //   - tell: the journal of this host always; the receivers that all hosts share once, by whoever claims it (Watcher).
 //
@@ -55,7 +55,7 @@ const (
 	Unseen       Kind = "unseen"        // in the inventory, and nothing ever came
 	Split        Kind = "split"         // hosts have other accepted trees of the same gate
 	Undelivered  Kind = "undelivered"   // a host cannot get rid of its notices
-	Unavailable  Kind = "unavailable"   // the exchange cannot be reached: nothing is known
+	Unavailable  Kind = "unavailable"   // the exchange, or what lies there of a host, cannot be reached: nothing is known
 )
 
 // Kinds are all kinds, worst first.

@@ -170,7 +170,7 @@ func TestNoNumberIsUsedTwiceWhereverTheProcessDies(t *testing.T) {
 				}
 			}()
 			if value, ok := s.values[exchange.Key{Kind: exchange.Beats, Host: "a"}]; ok {
-				r.beats["a"] = Observed{Value: value}
+				r.beats["a"] = observed{Value: value}
 			}
 			if got := r.look(time.Minute, nil); got != "" {
 				rt.Fatalf("after pass %d: %s: %s", n, got, r.findings[0].Reason)

@@ -21,11 +21,11 @@ const (
 type toldDocument struct {
 	Schema string      `json:"schema"`
 	Host   string      `json:"host"`
-	Alerts []Statement `json:"alerts"`
+	Alerts []statement `json:"alerts"`
 }
 
-// A Statement says that a watcher told an alert, or that it is over.
-type Statement struct {
+// A statement says that a watcher told an alert, or that it is over.
+type statement struct {
 	Alert   string `json:"alert"`
 	Kind    Kind   `json:"kind"`
 	Subject string `json:"subject"`
@@ -35,7 +35,7 @@ type Statement struct {
 
 // said is what a watcher keeps of its own statements.
 type said struct {
-	Statement
+	statement
 	Age time.Duration `json:"age"` // since it is over
 }
 
@@ -45,11 +45,11 @@ func toldKey(host string) exchange.Key {
 
 // sealTold makes the document of a watcher.
 func sealTold(host string, key ed25519.PrivateKey, mine map[string]said) ([]byte, error) {
-	doc := toldDocument{Schema: toldDomain, Host: host, Alerts: []Statement{}}
+	doc := toldDocument{Schema: toldDomain, Host: host, Alerts: []statement{}}
 	for _, s := range mine {
-		doc.Alerts = append(doc.Alerts, s.Statement)
+		doc.Alerts = append(doc.Alerts, s.statement)
 	}
-	slices.SortFunc(doc.Alerts, func(a, b Statement) int { return strings.Compare(a.Alert, b.Alert) })
+	slices.SortFunc(doc.Alerts, func(a, b statement) int { return strings.Compare(a.Alert, b.Alert) })
 	payload, err := json.Marshal(doc)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func sealTold(host string, key ed25519.PrivateKey, mine map[string]said) ([]byte
 }
 
 // parseTold reads the document of a watcher.
-func parseTold(host string, key ed25519.PublicKey, value []byte) ([]Statement, error) {
+func parseTold(host string, key ed25519.PublicKey, value []byte) ([]statement, error) {
 	payload, err := Open(value, toldDomain, key)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func parseTold(host string, key ed25519.PublicKey, value []byte) ([]Statement, e
 // A word is what a host that can be trusted for it said of an alert.
 type word struct {
 	host string
-	Statement
+	statement
 }
 
 // A standing is how an alert stands by what was said: the highest round counts.

@@ -63,7 +63,7 @@ func (w *Watcher) Watch(ctx context.Context, self *Heartbeat) (*Round, error) {
 	defer cancel()
 	look, strange := w.look(asking)
 	look.Self = self
-	round.Memory, round.Findings = Judge(before, look, w.Inventory, now)
+	round.Memory, round.Findings = judge(before, look, w.Inventory, now)
 	m := &round.Memory
 	m.Findings, m.Strange = round.Findings, strange
 	passed, _ := now.since(before.Read)
@@ -106,8 +106,8 @@ func (w *Watcher) save(m *Memory) error {
 const shownStrange = 20
 
 // look reads all heartbeats, in one sweep.
-func (w *Watcher) look(ctx context.Context) (look Look, strange []string) {
-	look = Look{Beats: make(map[string]Observed)}
+func (w *Watcher) look(ctx context.Context) (look view, strange []string) {
+	look = view{Beats: make(map[string]observed)}
 	if len(w.Inventory) == 0 { // nobody is watched: the whole fleet is not read for that
 		if _, err := w.Exchange.Get(ctx, exchange.Key{Kind: exchange.Beats, Host: w.Host}); !errors.Is(err, exchange.ErrNotFound) {
 			look.Err = err
@@ -121,7 +121,7 @@ func (w *Watcher) look(ctx context.Context) (look Look, strange []string) {
 		}
 		switch {
 		case slices.ContainsFunc(w.Inventory, func(h Host) bool { return h.Name == entry.Key.Host }):
-			look.Beats[entry.Key.Host] = Observed{entry.Value, entry.Err}
+			look.Beats[entry.Key.Host] = observed{entry.Value, entry.Err}
 		case entry.Key.Host != w.Host: // however many somebody made up: what they say is not kept
 			strange = append(strange, entry.Key.Host)
 		}
@@ -140,7 +140,7 @@ func (m *Memory) follow(findings []Finding, passed time.Duration) {
 		seen[f.Alert] = true
 		a := m.Alerts[f.Alert]
 		if a == nil {
-			a = &Alert{Kind: f.Kind, Subject: f.Subject()}
+			a = &alert{Kind: f.Kind, Subject: f.Subject()}
 			m.Alerts[f.Alert] = a
 		}
 		a.For, a.Over, a.OverFor, a.Lost, a.Reason, a.Next = f.For, false, 0, false, f.Reason, f.Next
@@ -217,6 +217,11 @@ func title(f Finding) string {
 		return "gate " + f.Gate + " is not the same on all hosts"
 	case Undelivered:
 		return f.Host + " cannot deliver its notices"
+	case Unavailable:
+		if f.Host != "" {
+			return "the heartbeat of " + f.Host + " cannot be read"
+		}
+		fallthrough
 	default:
 		return "the exchange cannot be reached"
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -274,7 +275,7 @@ func TestAWatcherThatLiesDelaysAnAlertAndDoesNotPreventIt(t *testing.T) {
 		if alert == "" {
 			return
 		}
-		value, err := sealTold("a", keyOf("a"), map[string]said{alert: {Statement: Statement{alert, Silent, "c", 1, false}}})
+		value, err := sealTold("a", keyOf("a"), map[string]said{alert: {statement: statement{alert, Silent, "c", 1, false}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -297,16 +298,16 @@ func TestAWatcherThatLiesDelaysAnAlertAndDoesNotPreventIt(t *testing.T) {
 func TestWhoseWordDoesNotCount(t *testing.T) {
 	for name, prepare := range map[string]func(f *fleet, alert string) (host string, value []byte){
 		"the host itself": func(f *fleet, alert string) (string, []byte) {
-			return "c", told(t, "c", "c", Statement{alert, Silent, "c", 1, false})
+			return "c", told(t, "c", "c", statement{alert, Silent, "c", 1, false})
 		},
 		"signed by another": func(f *fleet, alert string) (string, []byte) {
-			return "a", told(t, "a", "c", Statement{alert, Silent, "c", 1, false})
+			return "a", told(t, "a", "c", statement{alert, Silent, "c", 1, false})
 		},
 		"the word of another put under a name": func(f *fleet, alert string) (string, []byte) {
-			return "a", told(t, "c", "c", Statement{alert, Silent, "c", 1, false})
+			return "a", told(t, "c", "c", statement{alert, Silent, "c", 1, false})
 		},
 		"a stranger": func(f *fleet, alert string) (string, []byte) {
-			return "z", told(t, "z", "z", Statement{alert, Silent, "c", 1, false})
+			return "z", told(t, "z", "z", statement{alert, Silent, "c", 1, false})
 		},
 		"garbage": func(f *fleet, alert string) (string, []byte) { return "a", []byte("{}") },
 	} {
@@ -330,10 +331,10 @@ func TestWhoseWordDoesNotCount(t *testing.T) {
 	}
 }
 
-func told(t testing.TB, host, signer string, list ...Statement) []byte {
+func told(t testing.TB, host, signer string, list ...statement) []byte {
 	mine := make(map[string]said)
 	for _, s := range list {
-		mine[s.Alert] = said{Statement: s}
+		mine[s.Alert] = said{statement: s}
 	}
 	value, err := sealTold(host, keyOf(signer), mine)
 	if err != nil {
@@ -539,6 +540,40 @@ func TestAHostThatWatchesNobody(t *testing.T) {
 	}
 }
 
+// What one host's disk cannot read is told by that host, for itself, and is no word about the other.
+func TestAHeartbeatThatCannotBeRead(t *testing.T) {
+	f := newFleet(t, "a", "b")
+	f.run(2*time.Hour, inOrder(), nil)
+	m := f.hosts["a"]
+	whole := m.Exchange
+	m.Exchange = badSector{whole, "b"}
+	f.run(6*time.Hour, inOrder(), nil)
+	m.Exchange = whole
+	f.run(10*time.Minute, inOrder(), nil)
+	if diff := cmp.Diff([]string{"open unavailable b by a", "closed unavailable b by a"}, f.told.take()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A badSector is where the heartbeat of a host lies.
+type badSector struct {
+	exchange.Exchange
+	host string
+}
+
+func (b badSector) List(ctx context.Context, under exchange.Key) iter.Seq2[exchange.Entry, error] {
+	return func(yield func(exchange.Entry, error) bool) {
+		for e, err := range b.Exchange.List(ctx, under) {
+			if e.Key.Kind == exchange.Beats && e.Key.Host == b.host {
+				e.Value, e.Err = nil, syscall.EIO
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
 type noLists struct{ exchange.Exchange }
 
 func (noLists) List(context.Context, exchange.Key) iter.Seq2[exchange.Entry, error] {
@@ -568,21 +603,21 @@ func BenchmarkJudge(b *testing.B) {
 				names = append(names, fmt.Sprintf("host-%05d", i))
 			}
 			inventory := inventoryOf(names...)
-			looks := [2]Look{{Beats: make(map[string]Observed)}, {Beats: make(map[string]Observed)}}
+			looks := [2]view{{Beats: make(map[string]observed)}, {Beats: make(map[string]observed)}}
 			for i := range looks {
 				for _, name := range names {
-					looks[i].Beats[name] = Observed{Value: sealed(b, beatOf(name, uint64(i)+1), name)}
+					looks[i].Beats[name] = observed{Value: sealed(b, beatOf(name, uint64(i)+1), name)}
 				}
 			}
-			first, _ := Judge(Memory{}, looks[0], inventory, Reading{BootID: "r", Monotonic: time.Hour})
+			first, _ := judge(Memory{}, looks[0], inventory, Reading{BootID: "r", Monotonic: time.Hour})
 			b.Run("all new", func(b *testing.B) {
 				for b.Loop() {
-					Judge(first, looks[1], inventory, Reading{BootID: "r", Monotonic: 2 * time.Hour})
+					judge(first, looks[1], inventory, Reading{BootID: "r", Monotonic: 2 * time.Hour})
 				}
 			})
 			b.Run("none new", func(b *testing.B) {
 				for b.Loop() {
-					Judge(first, looks[0], inventory, Reading{BootID: "r", Monotonic: 2 * time.Hour})
+					judge(first, looks[0], inventory, Reading{BootID: "r", Monotonic: 2 * time.Hour})
 				}
 			})
 		})
