@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"gatehouse/internal/durable"
@@ -194,41 +193,33 @@ func (w *Warden) prepare() error {
 		if err := w.Disk.MkdirAll(filepath.Join(w.State, dir.name), dir.perm); err != nil {
 			return fmt.Errorf("prepare the state directory: %w", err)
 		}
-		if err := trusted(filepath.Join(w.State, dir.name)); err != nil {
+		if err := CheckState(filepath.Join(w.State, dir.name)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// CheckState reports who else could change what is in a state directory, by it or by a directory above it.
+// CheckState reports who else could change what is in a state directory, by it or by a directory above it. What is not
+// there yet is for this process to make.
 func CheckState(dir string) error {
-	for {
-		if err := trusted(dir); err != nil || dir == filepath.Dir(dir) {
-			return err
-		}
-		dir = filepath.Dir(dir)
-	}
-}
-
-// trusted reports that somebody else could change what is in dir, the state's or one above it. One that is not there
-// yet is for this process to make.
-func trusted(dir string) error {
-	info, err := os.Lstat(dir)
+	err := durable.OwnedAbove(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return CheckState(filepath.Dir(dir))
+	}
+	if err == nil {
+		var info fs.FileInfo
+		switch info, err = os.Lstat(dir); {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err == nil && !info.IsDir():
+			err = fmt.Errorf("%s is no directory", dir)
+		case err == nil:
+			err = durable.Owned(dir, info)
+		}
 	}
 	if err != nil {
-		return err
-	}
-	owner := info.Sys().(*syscall.Stat_t).Uid
-	switch {
-	case !info.IsDir():
-		return fmt.Errorf("state directory: %s is no directory", dir)
-	case owner != 0 && owner != uint32(os.Geteuid()):
-		return fmt.Errorf("state directory: %s belongs to uid %d, who could change it at any time; chown it to root", dir, owner)
-	case info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0:
-		return fmt.Errorf("state directory: everybody can write to %s; chmod o-w it", dir)
+		return fmt.Errorf("state directory: %w", err)
 	}
 	return nil
 }

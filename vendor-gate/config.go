@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-git/gcfg"
 	"golang.org/x/sys/unix"
+
+	"gatehouse/internal/durable"
 )
 
 // settings is what git's configuration files say, in the order in which git reads them: a later one wins. Names are
@@ -98,10 +100,7 @@ func openTrusted(name string) (*os.File, error) {
 		err = fmt.Errorf("%s is no regular file", name)
 	}
 	if err == nil {
-		err = trustedInfo(name, info)
-	}
-	if err == nil {
-		err = trustedWay(real)
+		err = errors.Join(durable.Owned(real, info), durable.OwnedAbove(real))
 	}
 	if err != nil {
 		f.Close()

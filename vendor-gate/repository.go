@@ -112,7 +112,7 @@ func isGitDir(dir string) bool {
 // checkOwner refuses a repository that somebody else can write, or put another one in the place of: its configuration
 // names programs to run, and its content is what root makes the policy of a gate.
 func (r *Repository) checkOwner() error {
-	if err := trustedWay(r.path); err != nil {
+	if err := durable.OwnedAbove(r.path); err != nil {
 		return err
 	}
 	for _, name := range []string{
