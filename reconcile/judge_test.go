@@ -270,3 +270,12 @@ func TestPickNamesWhatIsWrongWithAnID(t *testing.T) {
 		}
 	}
 }
+
+// A path may hold what stands between a path and its reason.
+func TestManifestsThatRefuseOtherThingsAreTwo(t *testing.T) {
+	one := &manifest.Manifest{Sequence: 1, Refused: []manifest.Refusal{{Path: "policy/a", Reason: "b} {policy/c d"}}}
+	other := &manifest.Manifest{Sequence: 1, Refused: []manifest.Refusal{{Path: "policy/a", Reason: "b"}, {Path: "policy/c", Reason: "d"}}}
+	if claimDigest(one) == claimDigest(other) {
+		t.Error("they have one digest")
+	}
+}

@@ -59,7 +59,7 @@ func readClaim(ctx context.Context, g Gate) (*manifest.Manifest, string, error) 
 // claimDigest identifies one publication. Its time and sequence are in it, so that two different manifests with the
 // same number are told apart.
 func claimDigest(m *manifest.Manifest) string {
-	text := fmt.Appendf(nil, "%d\n%s\n%s\n%s\n%v\n", m.Sequence, m.BootID, m.PublishedAt, m.Tree, m.Refused)
+	text := fmt.Appendf(nil, "%d\n%s\n%s\n%s\n%q\n", m.Sequence, m.BootID, m.PublishedAt, m.Tree, m.Refused)
 	if m.Log != nil {
 		text = fmt.Appendf(text, "%v\n", *m.Log)
 	}
