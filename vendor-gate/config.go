@@ -24,7 +24,7 @@ type setting struct{ name, value string }
 const maxIncludes = 10
 
 // loadSettings reads the files of the system, of the user and of the repository. It follows include.path, but not
-// includeIf.
+// includeIf: where that could be about signing, nothing is committed (conditional).
 func loadSettings(git string) (settings, error) {
 	files := []string{"/etc/gitconfig"}
 	home, err := os.UserHomeDir()
@@ -75,6 +75,9 @@ func (s *settings) load(name string, depth int) error {
 			}
 			return included
 		}
+		if isConditional(full) {
+			value = relativeTo(name, value)
+		}
 		*s = append(*s, setting{full, value})
 		return nil
 	})
@@ -82,6 +85,32 @@ func (s *settings) load(name string, depth int) error {
 		err = fmt.Errorf("%s: %w", name, err)
 	}
 	return err
+}
+
+func isConditional(name string) bool {
+	return strings.HasPrefix(name, "includeif.") && strings.HasSuffix(name, ".path")
+}
+
+// conditional names a file that is included under a condition and has the setting, empty for none.
+func (s settings) conditional(setting string, depth int) (file string, err error) {
+	for _, condition := range s {
+		if !isConditional(condition.name) {
+			continue
+		}
+		var included settings
+		if err := included.load(condition.value, depth+1); errors.Is(err, fs.ErrNotExist) {
+			continue
+		} else if err != nil {
+			return "", err
+		}
+		if _, ok := included.get(setting); ok {
+			return condition.value, nil
+		}
+		if deeper, err := included.conditional(setting, depth+1); deeper != "" || err != nil {
+			return deeper, err
+		}
+	}
+	return "", nil
 }
 
 // openTrusted opens a file that nobody else can have written, and judges what it has opened: behind a name may be

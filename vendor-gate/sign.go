@@ -22,16 +22,23 @@ const signTime = 30 * time.Second
 // sign returns the signature of a commit that is encoded as payload, or nothing where the configuration wants none.
 // Only then does it run a program: the one that git would run.
 func (r *Repository) sign(ctx context.Context, who object.Signature, payload []byte) (string, error) {
-	if wanted, err := r.config.boolean("commit.gpgsign", false); err != nil || !wanted {
+	if wanted, err := r.wantsSignature(); err != nil || !wanted {
 		return "", err
 	}
 	argv, err := r.signer(who)
 	if err != nil {
 		return "", fmt.Errorf("sign the commit: %w", err)
 	}
+	program, err := exec.LookPath(argv[0])
+	if err == nil {
+		err = trustedAt(program)
+	}
+	if err != nil {
+		return "", fmt.Errorf("sign the commit: %w", err)
+	}
 	ctx, cancel := context.WithTimeout(ctx, signTime)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd := exec.CommandContext(ctx, program, argv[1:]...)
 	cmd.Dir = "/"
 	cmd.Env = signEnvironment()
 	cmd.Stdin = bytes.NewReader(payload)
@@ -47,6 +54,21 @@ func (r *Repository) sign(ctx context.Context, who object.Signature, payload []b
 		return "", fmt.Errorf("sign the commit: %s printed no signature", argv[0])
 	}
 	return signature, nil
+}
+
+// wantsSignature reports whether commits are to be signed. Where only a file that is included under a condition says so,
+// that is for a person to decide.
+func (r *Repository) wantsSignature() (bool, error) {
+	const setting = "commit.gpgsign"
+	if _, ok := r.config.get(setting); ok {
+		return r.config.boolean(setting, false)
+	}
+	file, err := r.config.conditional(setting, 0)
+	if err == nil && file != "" {
+		err = fmt.Errorf("%s sets %s and is included under a condition, which is not looked at here; "+
+			"say in the repository what counts: git -C %s config %[2]s true, or false", file, setting, r.path)
+	}
+	return false, err
 }
 
 // signer returns the command that signs what it reads and writes the signature.

@@ -1,6 +1,7 @@
 package vendorgate
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -81,6 +82,18 @@ func TestCommitIsSignedWithGPG(t *testing.T) {
 	g.fsck()
 }
 
+func TestConditionsThatSayNothingOfSigningAreNoObstacle(t *testing.T) {
+	t.Parallel()
+	g := newGitRepo(t)
+	g.git("config", "includeIf.gitdir:/elsewhere/.path", "work")
+	g.git("config", "includeIf.gitdir:/nowhere/.path", "/nowhere/config")
+	write(t, filepath.Join(g.path, ".git/work"), "[user]\n\tname = At Work\n")
+	g.accept(first)
+	write(t, filepath.Join(g.path, ".git/work"), "[commit]\n\tgpgSign = true\n")
+	g.git("config", "commit.gpgsign", "false") // for this repository that is settled
+	g.accept(second)
+}
+
 func TestCommitIsNotMadeWhenSigningFails(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -106,6 +119,32 @@ func TestCommitIsNotMadeWhenSigningFails(t *testing.T) {
 		{"no program", func(t *testing.T, g *gitRepo) { g.git("config", "gpg.program", "/nowhere/gpg") }, "/nowhere/gpg"},
 		{"program fails", func(t *testing.T, g *gitRepo) { g.git("config", "gpg.program", "/bin/false") }, "/bin/false"},
 		{"program says nothing", func(t *testing.T, g *gitRepo) { g.git("config", "gpg.program", "/bin/true") }, "no signature"},
+		{"somebody else's program", func(t *testing.T, g *gitRepo) {
+			if os.Geteuid() != 0 {
+				t.Skip("needs root: gives files to another user")
+			}
+			program := filepath.Join(t.TempDir(), "gpg")
+			write(t, program, "#!/bin/sh\necho -----BEGIN\n")
+			if err := errors.Join(os.Chmod(program, 0o755), os.Chown(program, 65534, -1)); err != nil {
+				t.Fatal(err)
+			}
+			g.git("config", "gpg.program", program)
+		}, "belongs to uid 65534"},
+		{"under a condition", func(t *testing.T, g *gitRepo) {
+			g.git("config", "--unset", "commit.gpgsign")
+			g.git("config", "includeIf.gitdir:"+g.path+"/.path", "signed")
+			write(t, filepath.Join(g.path, ".git/signed"), "[commit]\n\tgpgSign = true\n")
+		}, "config commit.gpgsign true"},
+		{"under two conditions", func(t *testing.T, g *gitRepo) {
+			g.git("config", "--unset", "commit.gpgsign")
+			g.git("config", "includeIf.onbranch:main.path", "one")
+			write(t, filepath.Join(g.path, ".git/one"), "[includeIf \"gitdir:"+g.path+"/\"]\n\tpath = signed\n")
+			write(t, filepath.Join(g.path, ".git/signed"), "[commit]\n\tgpgSign\n")
+		}, "config commit.gpgsign true"},
+		{"a condition that includes itself", func(t *testing.T, g *gitRepo) {
+			g.git("config", "--unset", "commit.gpgsign")
+			g.git("config", "includeIf.onbranch:x.path", "config")
+		}, "include each other"},
 		{"odd switch", func(t *testing.T, g *gitRepo) { g.git("config", "commit.gpgsign", "maybe") }, "commit.gpgsign"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
