@@ -153,6 +153,23 @@ func TestPublicationNeverTakesAForgedSequence(t *testing.T) {
 	}
 }
 
+// Otherwise nothing would be in order until the clock is where it once was.
+func TestAMarkOfAClockThatWasWrongCountsForNothing(t *testing.T) {
+	wrong := now.Add(365 * 24 * time.Hour)
+	m := claimOf(set("a"))
+	m.Sequence = uint64(wrong.UnixMilli())
+	p := publication{}.next(m, "d1", "b1", wrong)
+	m.Sequence = uint64(now.UnixMilli())
+	if f := p.order(m, "d2", now); f != nil {
+		t.Fatalf("the first manifest by the right clock: %s", f.Reason)
+	}
+	p = p.next(m, "d2", "b1", now)
+	m.Sequence--
+	if p.order(m, "d3", now) == nil {
+		t.Error("and from then on an older one is in order")
+	}
+}
+
 func TestOverdueIsJudgedByArrivalAndNotByTheClaim(t *testing.T) {
 	m := claimOf(set("a"))
 	m.PublishedAt = now.Add(100 * time.Hour) // a lie

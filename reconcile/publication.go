@@ -33,10 +33,11 @@ func (p *publication) order(m *manifest.Manifest, digest string, now time.Time) 
 	replayed := func(format string, args ...any) *Finding {
 		return &Finding{Result: Replayed, Reason: fmt.Sprintf(format, args...), Next: "gate publish"}
 	}
+	latest := uint64(now.Add(maxAhead).UnixMilli())
 	switch boot := slices.Index(p.Boots, m.BootID); {
-	case m.Sequence > uint64(now.Add(maxAhead).UnixMilli()):
+	case m.Sequence > latest:
 		return replayed("the manifest's sequence number %d is ahead of the clock", m.Sequence)
-	case m.Sequence < p.Sequence:
+	case m.Sequence < p.Sequence && p.Sequence <= latest: // a mark beyond that was set while the clock was wrong
 		return replayed("the manifest has sequence number %d, but %d was seen before", m.Sequence, p.Sequence)
 	case m.Sequence == p.Sequence && digest != p.Digest:
 		return replayed("there are two manifests with sequence number %d", m.Sequence)
