@@ -42,7 +42,7 @@ type site struct {
 	t       *testing.T
 	dir     string
 	options Options
-	// patience is how long the service waits for a request.
+	// patience is how long the service waits for a request; most tests send one, however slow the machine is.
 	patience time.Duration
 }
 
@@ -56,7 +56,7 @@ func newSite(t *testing.T) *site {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	s := &site{t: t, dir: dir, patience: 200 * time.Millisecond, options: Options{Index: filepath.Join(dir, "gates.json"), Unit: filepath.Join(dir, "unit"),
+	s := &site{t: t, dir: dir, patience: time.Minute, options: Options{Index: filepath.Join(dir, "gates.json"), Unit: filepath.Join(dir, "unit"),
 		Socket: filepath.Join(dir, "call.sock"), Client: GateCall, Cwd: "/", Reexec: stage(),
 		Getenv: func(name string) (string, bool) { return "value of " + name, true }}}
 	s.must(os.Chmod(dir, 0o755))
@@ -186,7 +186,7 @@ func (s *site) dial(uid int) *net.UnixConn {
 // answers sends a line as it is and returns the last answer.
 func (s *site) answers(conn net.Conn, line string) (a answer) {
 	s.t.Helper()
-	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	conn.SetDeadline(time.Now().Add(time.Minute))
 	if line != "" {
 		conn.Write([]byte(line)) // which a service that has refused may no longer take
 	}

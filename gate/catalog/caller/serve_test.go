@@ -75,8 +75,6 @@ func TestWhatIsNoRequestIsRefused(t *testing.T) {
 		"a strange client":   `{"v":1,"op":"list","client":"root"}` + "\n",
 		"no version":         `{"op":"list","client":"mcp"}` + "\n",
 		"a call that is not": `{"v":1,"op":"call","client":"mcp","call":{"tool":"say"}}` + "\n",
-		"half, and silence":  `{"v":1,"op":"li`,
-		"silence":            "",
 		"too long a line":    `{"v":1,"job":"` + strings.Repeat("a", maxRequest) + "\n",
 		"an endless line":    strings.Repeat("a", 4*maxRequest),
 		"deep nesting":       strings.Repeat("[", 1<<20) + "\n",
@@ -102,9 +100,19 @@ func TestWhatIsNoRequestIsRefused(t *testing.T) {
 	}
 }
 
+func TestARequestThatDoesNotComeIsNotWaitedFor(t *testing.T) {
+	s := newSite(t)
+	s.patience = 200 * time.Millisecond
+	s.serve()
+	for _, begun := range []string{"", `{"v":1,"op":"li`} {
+		if a := s.answers(s.dial(0), begun); a.Error == nil || a.Error.Code != catalog.BadRequest {
+			t.Errorf("%q: %+v", begun, a)
+		}
+	}
+}
+
 func TestTenThousandConnectionsOfOneUserAreItsOwnTrouble(t *testing.T) {
 	s := newSite(t)
-	s.patience = time.Minute
 	s.serve()
 	for range perUser {
 		s.dial(1) // and says nothing
