@@ -7,6 +7,7 @@ import (
 	"iter"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -58,23 +59,25 @@ func TestAnExchangeThatDoesNotAnswerIsTold(t *testing.T) {
 		"claims are not answered":   {func(x exchange.Exchange) exchange.Exchange { return claimless{x} }, 3 * time.Hour, "open silent b by a"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFleet(t, "a", "b")
-			f.run(2*time.Hour, inOrder(), nil)
-			a := f.hosts["a"]
-			f.hosts["b"].dead = true
-			a.Exchange = test.spoil(a.Exchange)
-			a.Shared.Sinks[0] = online{a.Shared.Sinks[0]}
-			for range test.after / f.every {
-				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-				if _, err := a.Watch(ctx, nil); err != nil {
-					t.Error(err)
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t, "a", "b")
+				f.run(2*time.Hour, inOrder(), nil)
+				a := f.hosts["a"]
+				f.hosts["b"].dead = true
+				a.Exchange = test.spoil(a.Exchange)
+				a.Shared.Sinks[0] = online{a.Shared.Sinks[0]}
+				for range test.after / f.every {
+					ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+					if _, err := a.Watch(ctx, nil); err != nil {
+						t.Error(err)
+					}
+					cancel()
+					f.now += f.every
 				}
-				cancel()
-				f.now += f.every
-			}
-			if diff := cmp.Diff([]string{test.want}, f.told.take()); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+				if diff := cmp.Diff([]string{test.want}, f.told.take()); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			})
 		})
 	}
 }
