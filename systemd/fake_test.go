@@ -181,7 +181,11 @@ func TestAManagerThatDoesNotAnswerAsItShouldIsAFault(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := Checker{Dir: t.TempDir(), BootID: "boot", Timeout: 500 * time.Millisecond, dial: test.manager.dial(t), proc: t.TempDir()}
+			limit := time.Minute
+			if test.reason == "" || test.reason == "no answer within" {
+				limit = 500 * time.Millisecond
+			}
+			c := Checker{Dir: t.TempDir(), BootID: "boot", Timeout: limit, dial: test.manager.dial(t), proc: t.TempDir()}
 			began := time.Now()
 			p := c.Check(t.Context(), Watch{Gate: "claude", Unit: "agent.service", Files: []string{"plugin/**"}}, testSource("/nowhere"), nil)
 			if p.Verdict != Unknown || !p.Fault || !strings.HasPrefix(p.Reason, "systemd could not be asked: ") || strings.ContainsAny(p.Reason, "\n\x1b") {
@@ -190,7 +194,7 @@ func TestAManagerThatDoesNotAnswerAsItShouldIsAFault(t *testing.T) {
 			if !strings.Contains(p.Reason, test.reason) {
 				t.Errorf("%q does not say %q", p.Reason, test.reason)
 			}
-			if took := time.Since(began); took > 5*time.Second || len(p.Reason) > 2000 {
+			if took := time.Since(began); took > 30*time.Second || len(p.Reason) > 2000 {
 				t.Errorf("after %v: %d bytes of reason", took, len(p.Reason))
 			}
 		})

@@ -9,6 +9,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/godbus/dbus/v5"
@@ -142,6 +143,10 @@ func TestAPeerCannotEndTheProgram(t *testing.T) {
 
 // TestASlowUsersManagerHasOneTimeForAllItsUnits answers each question almost too late.
 func TestASlowUsersManagerHasOneTimeForAllItsUnits(t *testing.T) {
+	synctest.Test(t, testASlowUsersManager)
+}
+
+func testASlowUsersManager(t *testing.T) {
 	system, slow := says(nil), says(nil)
 	honest := slow.answer
 	slow.answer = func(conn net.Conn, ask *dbus.Message) *dbus.Message {
@@ -177,6 +182,7 @@ func TestASlowUsersManagerHasOneTimeForAllItsUnits(t *testing.T) {
 	if order[0] != 0 || order[1] == agent {
 		t.Errorf("the system's units do not come first: %v", order)
 	}
+	time.Sleep(time.Second) // the manager ends, too
 }
 
 func TestAReasonIsShortAndOneLine(t *testing.T) {
