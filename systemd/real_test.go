@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -94,7 +95,28 @@ func (b *bench) ctl(args ...string) string {
 	return b.run(b.as("systemctl", append(b.flags, args...)...))
 }
 
-func (b *bench) start() { b.Helper(); b.ctl("start", b.Unit) }
+func (b *bench) start() { b.Helper(); b.ctl("start", b.Unit); b.settle() }
+
+func (b *bench) restart() { b.Helper(); b.ctl("restart", b.Unit); b.settle() }
+
+// settle waits until each process of the unit has become the program that it was forked for: systemd reports a simple
+// service as started before.
+func (b *bench) settle() {
+	b.Helper()
+	b.until("its processes run their programs", func() bool {
+		all := b.members()
+		return !slices.ContainsFunc(all, func(p process) bool { return p.forked })
+	})
+}
+
+// members are the unit's processes.
+func (b *bench) members() []process {
+	b.Helper()
+	f := facts{watch: b.Watch, home: new(unitState)}
+	all, err := processes(b.Context(), "/proc", f.place().belongs)
+	b.must(err)
+	return all
+}
 
 // state is what the unit's manager says, past any answer that a test has put in between.
 func (b *bench) state() unitState {
@@ -190,7 +212,7 @@ var realCases = []struct {
 		b.write("index.js", "other")
 		first := b.want(Stale, ByClocks, "")
 		b.pass()
-		b.ctl("restart", b.Unit)
+		b.restart()
 		if second := b.want(Loaded, ByClocks, ""); second.Run == first.Run || second.InvocationID == first.InvocationID {
 			b.Errorf("the same run: %+v", second)
 		}
@@ -210,6 +232,7 @@ var realCases = []struct {
 		b.want(Unknown, ByClocks, "while the process was starting")
 		b.do("touch", "/run/notify.go")
 		b.await("running")
+		b.settle()
 		b.want(Unknown, ByClocks, "while the process was starting")
 		b.pass()
 		b.write("index.js", "another")
@@ -277,6 +300,7 @@ var realCases = []struct {
 		b.ctl("kill", "-s", "KILL", b.Unit)
 		b.awaitOther(first.PID)
 		b.await("running")
+		b.settle()
 		if second := b.want(Loaded, ByClocks, ""); second.Run == first.Run {
 			b.Errorf("the same run: %+v", second)
 		}
@@ -303,6 +327,7 @@ var realCases = []struct {
 		b.pass()
 		b.ctl("kill", "--kill-who=main", "-s", "USR1", b.Unit)
 		b.awaitOther(first.PID)
+		b.settle()
 		b.want(Unknown, ByClocks, "older than the main process")
 	}},
 	// What holds the old files forks and ends all the time, next to a main process that is new.
@@ -383,6 +408,8 @@ var realCases = []struct {
 	}},
 	{"left", "[Service]\nExecStart=/bin/sh -c 'sleep 1000 & exec sleep infinity'\nKillMode=process\n", func(b *bench) {
 		b.start()
+		b.until("there is a second process", func() bool { return len(b.members()) == 2 })
+		b.settle()
 		b.want(Loaded, ByClocks, "")
 		b.ctl("stop", b.Unit)
 		b.want(Unknown, "", "says that the unit is inactive, but the kernel has process")
@@ -532,6 +559,9 @@ var realCases = []struct {
 	}},
 }
 
+// idle is a shell that waits for a signal without forking.
+const idle = "exec 3<>/srv/idle; while :; do read -t 0.05 -u 3; done"
+
 func waitFor(file string) string { return "while [ ! -e " + file + " ]; do sleep 0.02; done" }
 
 const handover = "[Service]\nType=notify\nNotifyAccess=all\nExecStart=/bin/bash /srv/handover.sh "
@@ -540,7 +570,7 @@ const handover = "[Service]\nType=notify\nNotifyAccess=all\nExecStart=/bin/bash 
 const handoverScript = `
 trap 'sleep infinity & systemd-notify MAINPID=$!; test -n "$1" || exit' USR1
 systemd-notify --ready
-while :; do sleep 0.05; done
+`+idle+`
 `
 
 // hopperScript leaves on USR1 a process that is always another one, and gives its place to a new program.
@@ -548,7 +578,7 @@ const hopperScript = `
 hop() { hop & exit; }
 trap 'hop & sleep infinity & systemd-notify MAINPID=$!; exit' USR1
 systemd-notify --ready
-while :; do sleep 0.05; done
+`+idle+`
 `
 
 // sleeps reports whether a process has a child.
@@ -561,9 +591,8 @@ func (b *bench) sleeps(pid int) bool {
 func (b *bench) awaitOne(old int) {
 	b.Helper()
 	b.until("the old process ends", func() bool {
-		all, err := processes(b.Context(), "/proc", func(group string) bool { return inSystemUnit(group, b.Unit) })
-		b.must(err)
-		return len(all) == 1 && all[0].pid != old
+		all := b.members()
+		return len(all) == 1 && all[0].pid != old && !all[0].forked
 	})
 }
 
@@ -579,6 +608,7 @@ func TestVerdictsAgainstTheRealManager(t *testing.T) {
 		return
 	}
 	(&bench{T: t}).do("useradd", "--uid", fmt.Sprint(agent), "agent")
+	(&bench{T: t}).do("mkfifo", "/srv/idle")
 	if err := os.WriteFile("/srv/handover.sh", []byte(handoverScript), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -78,7 +78,7 @@ var userCases = []struct {
 			b.Errorf("%+v", p)
 		}
 		b.pass()
-		b.ctl("restart", b.Unit)
+		b.restart()
 		if p := b.want(Loaded, ByClocks, ""); p.Run == first.Run {
 			b.Errorf("%+v", p)
 		}
@@ -86,7 +86,7 @@ var userCases = []struct {
 		b.want(Unknown, "", "there is no such unit")
 	}},
 	{"u-forks", "[Service]\nExecStart=/bin/bash -c '(while :; do sleep 1000; done) & exec sleep infinity'\n", func(b *bench) {
-		b.start()
+		b.ctl("start", b.Unit)
 		b.until("the shell has become another program", func() bool {
 			name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", b.state().mainPID))
 			return err == nil && string(name) == "sleep\n"
@@ -94,7 +94,8 @@ var userCases = []struct {
 		b.want(Unknown, ByClocks, "") // what it forked comes from another program
 	}},
 	{"u-worker", "[Service]\nExecStart=/bin/bash -c '(while :; do sleep 1000; done) & wait'\n", func(b *bench) {
-		b.start()
+		b.ctl("start", b.Unit)
+		b.until("there is a worker", func() bool { return len(b.members()) == 3 })
 		// A user may put a process into a unit that anything else of his was forked from, since his manager began.
 		if p := b.want(Unknown, ByClocks, "was forked and runs no program of its own"); p.Fix != "systemctl restart user@1234.service" {
 			b.Errorf("%+v", p)
@@ -170,7 +171,7 @@ var userCases = []struct {
 		b.want(Unknown, "", "process "+old+" was seen in the unit and has left it")
 		b.ctl("stop", b.Unit)
 		b.pass()
-		b.ctl("restart", b.Unit) // a fresh process stands in for the old one
+		b.restart() // a fresh process stands in for the old one
 		b.want(Unknown, "", "process "+old+" was seen in the unit and has left it")
 		b.do("kill", "-KILL", old)
 		b.until("it is gone", func() bool { return b.check().Verdict == Loaded })
@@ -230,7 +231,7 @@ var userCases = []struct {
 		}
 	}},
 	// A decoy in the unit is called the main process; the old one stays.
-	{"u-decoy", "[Service]\nExecStart=/bin/bash -c 'trap \"sleep infinity &\" USR1; while :; do sleep 0.05; done'\n", func(b *bench) {
+	{"u-decoy", "[Service]\nExecStart=/bin/bash -c 'trap \"sleep infinity &\" USR1; " + idle + "'\n", func(b *bench) {
 		b.start()
 		b.pass()
 		b.write("index.js", "other")
@@ -275,6 +276,7 @@ func TestVerdictsOnAUsersUnits(t *testing.T) {
 		return
 	}
 	as := systemdtest.UserManager(t, "agent", agent)
+	(&bench{T: t}).do("mkfifo", "--mode=666", "/srv/idle")
 	const units = "/home/agent/.config/systemd/user"
 	if err := os.MkdirAll(units, 0o755); err != nil {
 		t.Fatal(err)
