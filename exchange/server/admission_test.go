@@ -53,7 +53,7 @@ func TestWhoIsNotAHostIsNotLetIn(t *testing.T) {
 	if !errors.Is(err, exchange.ErrForbidden) || !strings.Contains(err.Error(), "seed is not that of") {
 		t.Errorf("a, who says that it is b: %v, want ErrForbidden", err)
 	}
-	if took := time.Since(begin); took > 3*time.Second {
+	if took := time.Since(begin); took >= 10*time.Second {
 		t.Errorf("the refusal took %v", took)
 	}
 }
@@ -71,7 +71,7 @@ func TestGarbageIsCutOff(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.SetDeadline(time.Now().Add(10 * time.Second))
+		c.SetDeadline(time.Now().Add(time.Minute))
 		fmt.Fprint(c, send)
 		r := bufio.NewReader(c)
 		for err == nil {
@@ -100,7 +100,7 @@ func TestAStormOfSubscriptionsIsRefused(t *testing.T) {
 		if !strings.Contains(strings.ToLower(err.Error()), "maximum subscriptions") {
 			t.Error(err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("a thousand subscriptions are not refused")
 	}
 	put(t, f.connect(t, "b"), beat("b"), "x")

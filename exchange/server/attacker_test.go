@@ -50,7 +50,7 @@ func (f *fleet) attack(t *testing.T) attacker {
 // settle waits until the server has seen all that was sent.
 func (a attacker) settle(t *testing.T) {
 	t.Helper()
-	if err := a.FlushTimeout(5 * time.Second); err != nil {
+	if err := a.FlushTimeout(time.Minute); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -58,7 +58,7 @@ func (a attacker) settle(t *testing.T) {
 // refused waits for what the server says about a violation, or an error in its answer.
 func (a attacker) refused(t *testing.T, answers *nats.Subscription) string {
 	t.Helper()
-	deadline := time.After(5 * time.Second)
+	deadline := time.After(time.Minute)
 	for {
 		select {
 		case err := <-a.violations:
@@ -191,7 +191,7 @@ func TestAHostileHostChangesNothingOfOthers(t *testing.T) {
 					if !strings.Contains(err.Error(), "Reply") {
 						t.Error(err)
 					}
-				case <-time.After(5 * time.Second):
+				case <-time.After(time.Minute):
 					t.Errorf("a request of %s with that reply is not refused", subject)
 				}
 			}
@@ -217,7 +217,7 @@ func TestAHostileHostChangesNothingOfOthers(t *testing.T) {
 					if !errors.Is(err, nats.ErrPermissionViolation) {
 						t.Error(err)
 					}
-				case <-time.After(5 * time.Second):
+				case <-time.After(time.Minute):
 					t.Error("it is not refused")
 				}
 			}
@@ -239,32 +239,40 @@ func TestAHostileHostDelaysAnAlertByItsLeaseOnly(t *testing.T) {
 	t.Parallel()
 	f := single(t, "a", "b")
 	a := f.attack(t)
-	ask := func(data string) string {
+	ask := func(id, data string) string {
 		t.Helper()
-		msg, err := a.Request(jetstream.Root+".claims.x.a", []byte(data), 5*time.Second)
+		msg, err := a.Request(jetstream.Root+".claims."+id+".a", []byte(data), time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return string(msg.Data)
 	}
-	if got := ask(`{"lease_ns":2000000000}`); !strings.Contains(got, `"seq"`) {
-		t.Fatal(got)
-	}
-	// It cannot make it longer,
-	if got := ask(`{"lease_ns":9000000000000000000}`); !strings.Contains(got, "error") {
-		t.Errorf("a second claim of one host: %s", got)
-	}
 	b := f.connect(t, "b")
-	c, err := b.Claim(t.Context(), "x", time.Minute)
+	var id string
+	var c exchange.Claim
+	var err error
+	for n, late := 0, true; late && n < 10; n++ { // a slow machine may ask when the lease is over
+		id = fmt.Sprint("x", n)
+		begun := time.Now()
+		if got := ask(id, `{"lease_ns":2000000000}`); !strings.Contains(got, `"seq"`) {
+			t.Fatal(got)
+		}
+		// It cannot make it longer,
+		if got := ask(id, `{"lease_ns":9000000000000000000}`); !strings.Contains(got, "error") {
+			t.Errorf("a second claim of one host: %s", got)
+		}
+		c, err = b.Claim(t.Context(), id, time.Minute)
+		late = time.Since(begun) >= 2*time.Second
+	}
 	if err != nil || c.Holder != "a" || c.Mine {
 		t.Errorf("while a's lease lasts: %+v, %v", c, err)
 	}
 	time.Sleep(time.Until(c.Until) + 20*time.Millisecond)
-	if c, err = b.Claim(t.Context(), "x", time.Minute); err != nil || !c.Mine {
+	if c, err = b.Claim(t.Context(), id, time.Minute); err != nil || !c.Mine {
 		t.Errorf("after a's lease: %+v, %v", c, err)
 	}
 	// nor have it counted as more than it may be.
-	if _, err := a.Request(jetstream.Root+".claims.y.a", []byte(`{"lease_ns":9000000000000000000}`), 5*time.Second); err != nil {
+	if _, err := a.Request(jetstream.Root+".claims.y.a", []byte(`{"lease_ns":9000000000000000000}`), time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	if c, err = b.Claim(t.Context(), "y", time.Minute); err != nil || c.Until.Sub(c.Since) != exchange.MaxLease {
@@ -273,7 +281,7 @@ func TestAHostileHostDelaysAnAlertByItsLeaseOnly(t *testing.T) {
 	// What is no claim is nobody's.
 	for _, garbage := range []string{"", "{", `{"lease_ns":"x"}`} {
 		id := "g" + fmt.Sprint(len(garbage))
-		if _, err := a.Request(jetstream.Root+".claims."+id+".a", []byte(garbage), 5*time.Second); err != nil {
+		if _, err := a.Request(jetstream.Root+".claims."+id+".a", []byte(garbage), time.Minute); err != nil {
 			t.Fatal(err)
 		}
 		if c, err = b.Claim(t.Context(), id, time.Minute); err != nil || !c.Mine {

@@ -98,7 +98,7 @@ func TestNothingAcknowledgedIsLostWhenNodesDie(t *testing.T) {
 	wg.Wait()
 
 	x := c.connect(t, "a")
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	got := make(map[string]string)
 	for e, err := range x.List(ctx, exchange.Key{Kind: exchange.Told}) {

@@ -247,7 +247,7 @@ func TestANodeWithTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer nc.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	status, err := ReadStatus(ctx, nc)
 	if err != nil || len(status) != len(jetstream.Streams()) {
@@ -319,7 +319,7 @@ func (c *cluster) refusesStrangersAsNodes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		conn.SetDeadline(time.Now().Add(15 * time.Second))
+		conn.SetDeadline(time.Now().Add(time.Minute))
 		fmt.Fprint(conn, send)
 		r := bufio.NewReader(conn)
 		for {

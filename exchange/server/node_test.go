@@ -61,7 +61,7 @@ func single(t *testing.T, hosts ...string) *fleet {
 
 func start(t testing.TB, node Node, hosts []Host) *Server {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	s, err := Start(ctx, node, hosts, func(line string) {
 		if testing.Verbose() && testing.Short() {

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	client "github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sys/unix"
 
 	"gatehouse/internal/durable"
 )
@@ -90,13 +92,23 @@ type cluster struct {
 	plans []Node
 }
 
+// freePort is a port of this test's: it is bound, which keeps the kernel from giving it to who listens anywhere or connects to
+// it while nobody listens, and he who names it can listen all the same.
 func freePort(t testing.TB) int {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	t.Helper()
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	t.Cleanup(func() { unix.Close(fd) })
+	if err := errors.Join(unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1), unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})); err != nil {
+		t.Fatal(err)
+	}
+	at, err := unix.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at.(*unix.SockaddrInet4).Port
 }
 
 func newCluster(t testing.TB, hosts ...string) *cluster {
@@ -143,7 +155,7 @@ func newCluster(t testing.TB, hosts ...string) *cluster {
 		c.nodes = append(c.nodes, nil)
 		c.start(t, i)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := c.nodes[0].MakeStreams(ctx); err != nil {
 		t.Fatal(err)
@@ -195,7 +207,7 @@ func (c *cluster) leader(t testing.TB, stream string) int {
 // eventually repeats what may fail while a leader is found.
 func eventually(t testing.TB, what string, try func() error) {
 	t.Helper()
-	end := time.Now().Add(30 * time.Second)
+	end := time.Now().Add(time.Minute)
 	for {
 		err := try()
 		if err == nil {

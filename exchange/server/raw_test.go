@@ -21,7 +21,7 @@ func (f *fleet) raw(t *testing.T, host, lines string) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	from := bufio.NewReader(conn)
