@@ -165,7 +165,7 @@ func listen(t *testing.T) *net.UnixConn {
 // receive reads one entry in the journal's own format.
 func receive(t *testing.T, socket *net.UnixConn) map[string]string {
 	t.Helper()
-	socket.SetReadDeadline(time.Now().Add(10 * time.Second))
+	socket.SetReadDeadline(time.Now().Add(time.Minute))
 	buf := make([]byte, 1<<20)
 	n, err := socket.Read(buf)
 	if err != nil {

@@ -145,7 +145,7 @@ func TestALeaseIsBusyAtOnce(t *testing.T) {
 		wantRefused(t, err, "f", Busy)
 		_, err = copyFile(d, "f")
 		wantRefused(t, err, "f", Busy)
-		if took := time.Since(start); took > time.Second {
+		if took := time.Since(start); took > 30*time.Second {
 			t.Errorf("took %v", took)
 		}
 		stop()
@@ -168,7 +168,7 @@ func TestAFIFOIsRefusedAtOnce(t *testing.T) {
 		wantRefused(t, err, tr.path("f"), Special)
 		_, _, err = d.ReadFile("link", nil)
 		wantRefused(t, err, "link", Symlink)
-		if took := time.Since(start); took > time.Second {
+		if took := time.Since(start); took > 30*time.Second {
 			t.Errorf("took %v", took)
 		}
 	})
