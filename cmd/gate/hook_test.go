@@ -18,8 +18,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hookLimit is what a hook may take, with the start of the process and a machine that is busy with other tests.
-const hookLimit = 4 * time.Second
+// hookLimit is what a hook may take, with the start of the process and a machine that is busy with other tests: clients wait
+// for ten seconds.
+const hookLimit = 9 * time.Second
 
 const hookPolicy = `version: 1
 check_flags: off
@@ -79,7 +80,25 @@ type said struct {
 	took        time.Duration
 }
 
-func (h hookHost) run(cmd *exec.Cmd) said {
+// tooLate is what a hook says that found no time to decide.
+const tooLate = "no decision within"
+
+// run runs a hook, again where the machine was too busy for it.
+func (h hookHost) run(cmd *exec.Cmd) (s said) {
+	h.t.Helper()
+	for range 5 {
+		again := &exec.Cmd{Path: cmd.Path, Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, Stdin: cmd.Stdin, Stdout: cmd.Stdout, SysProcAttr: cmd.SysProcAttr}
+		if s = h.once(again); !strings.Contains(s.out+s.errOut, tooLate) {
+			break
+		}
+		if in, ok := cmd.Stdin.(*strings.Reader); ok {
+			in.Seek(0, io.SeekStart)
+		}
+	}
+	return s
+}
+
+func (h hookHost) once(cmd *exec.Cmd) said {
 	h.t.Helper()
 	var out, errOut bytes.Buffer
 	if cmd.Stdout == nil {
@@ -158,7 +177,7 @@ func TestHookWhoseInputIsNeverClosed(t *testing.T) {
 			}
 			cmd := h.command("claude-code")
 			cmd.Stdin = r
-			h.run(cmd).refuses(t, "no decision within")
+			h.once(cmd).refuses(t, tooLate)
 		})
 	}
 }
@@ -309,7 +328,7 @@ func TestHookOnADiskThatDoesNotAnswer(t *testing.T) {
 			cmd := h.command("claude-code")
 			cmd.Dir = "/"
 			cmd.Stdin = strings.NewReader(input)
-			h.run(cmd).refuses(t, "no decision within")
+			h.once(cmd).refuses(t, tooLate)
 		})
 	}
 }
