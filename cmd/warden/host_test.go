@@ -210,7 +210,7 @@ func (h *realHost) expect(result string) {
 // until waits for something that timers bring about.
 func (h *realHost) until(what string, done func() bool) {
 	h.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			h.t.Fatalf("%s did not come\n%s\n%s", what, h.text("warden", "status"), h.text("journalctl", "--no-pager", "-n", "80"))
 		}
@@ -257,7 +257,7 @@ func (in *inbox) count(kind, state string) int {
 
 func (in *inbox) until(t *testing.T, kind, state string, n int) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); in.count(kind, state) < n; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); in.count(kind, state) < n; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d notices %s %s did not come: %v\n", n, kind, state, in.seen)
 		}

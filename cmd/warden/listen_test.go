@@ -322,7 +322,7 @@ func (h *trial) serve(t *testing.T, args ...string) *door {
 		d.code <- Main(ctx, append([]string{"--config", h.path("warden.yaml"), "serve"}, args...), streams)
 	}()
 	address := regexp.MustCompile(`the status page is at (http://\S+)\n`)
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		if m := address.FindStringSubmatch(d.said.String()); m != nil {
 			d.url = m[1]
 			return d
@@ -369,7 +369,7 @@ func newTrial(t *testing.T) *trial {
 func TestServeShowsThePageBesideThePasses(t *testing.T) {
 	h := newTrial(t)
 	d := h.serve(t, "--listen", "127.0.0.1:0")
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		if strings.Contains(d.said.String(), "warden: drifted; next pass at") {
 			break
 		}
@@ -390,6 +390,7 @@ func TestServeShowsThePageBesideThePasses(t *testing.T) {
 	}
 
 	// A client that sends its request a byte at a time is cut off, and holds nothing up when the service ends.
+	start := time.Now()
 	slow, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(d.url, "http://"), "/"))
 	if err != nil {
 		t.Fatal(err)
@@ -398,12 +399,11 @@ func TestServeShowsThePageBesideThePasses(t *testing.T) {
 	if _, err := slow.Write([]byte("GET / HT")); err != nil {
 		t.Fatal(err)
 	}
-	start := time.Now()
 	d.cancel()
 	if code := <-d.code; code != cli.Yes {
 		t.Errorf("exit code %d: %s", code, d.said)
 	}
-	if took := time.Since(start); took > lastAnswers+2*time.Second {
+	if took := time.Since(start); took >= headerWithin {
 		t.Errorf("it took %v to end", took)
 	}
 	if _, err := http.Get(d.url); err == nil {
@@ -490,7 +490,7 @@ func TestServeTakesASocketOfSystemd(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { cmd.Process.Kill(); cmd.Wait() }()
-	client := http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+	client := http.Client{Timeout: time.Minute, Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
 		return net.Dial("unix", socket)
 	}}}
 	answer, err := client.Get("http://status.example.org/metrics") // a proxy passes its own name on

@@ -121,7 +121,7 @@ func TestServeTellsSystemdThatItIsReadyAliveAndStopping(t *testing.T) {
 			cancel()
 		}
 		for {
-			if err := listener.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
+			if err := listener.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 				t.Fatal(err)
 			}
 			n, err := listener.Read(buffer)
