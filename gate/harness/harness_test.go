@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"gatehouse/gate"
@@ -214,10 +215,10 @@ func (b broken) Write(p []byte) (int, error) {
 	return min(b.takes, len(p)), errors.New("broken pipe")
 }
 
-// stuck is an output that nobody reads.
-type stuck struct{}
+// stuck is an output that nobody reads until the end of the test.
+type stuck chan struct{}
 
-func (stuck) Write([]byte) (int, error) { select {} }
+func (s stuck) Write([]byte) (int, error) { <-s; return 0, io.ErrClosedPipe }
 
 // slow is an error output whose reader takes its time.
 type slow struct{ said bytes.Buffer }
@@ -228,8 +229,14 @@ func (s *slow) Write(p []byte) (int, error) {
 }
 
 func TestARefusalThatCannotBeWrittenIsExitTwo(t *testing.T) {
+	synctest.Test(t, testARefusalThatCannotBeWritten)
+}
+
+func testARefusalThatCannotBeWritten(t *testing.T) {
+	end := make(stuck)
+	defer close(end)
 	input := `{"hook_event_name":"PreToolUse","cwd":"/w","tool_name":"Bash","tool_input":{"command":"ls"}}`
-	for name, out := range map[string]io.Writer{"nothing": broken{}, "a part": broken{10}, "nobody reads": stuck{}} {
+	for name, out := range map[string]io.Writer{"nothing": broken{}, "a part": broken{10}, "nobody reads": end} {
 		var errOut slow
 		exit := harness.Run(context.Background(), "claude-code", strings.NewReader(input), out, &errOut, harness.Options{Open: stub{}.open})
 		if exit != 2 || !strings.Contains(errOut.said.String(), "it is so") {
