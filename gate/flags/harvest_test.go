@@ -142,20 +142,48 @@ func TestOutputIsCapped(t *testing.T) {
 func TestAProgramThatHangsIsEndedWithItsChildren(t *testing.T) {
 	const mark = "1000.54321"
 	path := script(t, `echo "usage: prog [-x]"; sleep `+mark+` & (setsid sleep `+mark+` &) ; sleep `+mark)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-	defer cancel()
-	out, err := harvester().run(ctx, []string{path})
+	sleepers := func() (names []string) {
+		lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+		if err != nil {
+			t.Error(err)
+		}
+		for _, name := range lines {
+			if line, _ := os.ReadFile(name); strings.HasPrefix(string(line), "sleep\x00"+mark) {
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		for end := time.Now().Add(time.Minute); len(sleepers()) < 3 && time.Now().Before(end); {
+			time.Sleep(5 * time.Millisecond)
+		}
+	}()
+	out, err := harvester().run(deadline{t.Context(), over}, []string{path})
 	if err != nil || !out.late || !strings.Contains(string(out.stdout), "usage") {
 		t.Errorf("late %t, printed %q, %v", out.late, out.stdout, err)
 	}
-	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
+	if left := sleepers(); len(left) > 0 {
+		t.Errorf("still run: %v", left)
 	}
-	for _, name := range lines {
-		if line, _ := os.ReadFile(name); strings.HasPrefix(string(line), "sleep\x00"+mark) {
-			t.Errorf("%s still runs", name)
-		}
+}
+
+// A deadline is a context whose time is over when the channel is closed.
+type deadline struct {
+	context.Context
+	over chan struct{}
+}
+
+func (d deadline) Done() <-chan struct{} { return d.over }
+
+func (d deadline) Err() error {
+	select {
+	case <-d.over:
+		return context.DeadlineExceeded
+	default:
+		return nil
 	}
 }
 
