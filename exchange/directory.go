@@ -258,9 +258,10 @@ func read(ctx context.Context, tree *safefs.Dir, key Key) Entry {
 func again(ctx context.Context, while time.Duration, try func() error, reasons ...safefs.Reason) error {
 	end := time.Now().Add(while)
 	for wait := time.Millisecond; ; wait = min(2*wait, 20*time.Millisecond) {
+		late := time.Now().After(end) // now: a try that a busy machine took long for is not the last
 		err := try()
 		refused, _ := errors.AsType[*safefs.RefusedError](err)
-		if refused == nil || !slices.Contains(reasons, refused.Reason) || time.Now().After(end) {
+		if refused == nil || !slices.Contains(reasons, refused.Reason) || late {
 			return err
 		}
 		select {

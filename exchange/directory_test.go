@@ -8,11 +8,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"gatehouse/internal/durable"
+	"gatehouse/internal/safefs"
 )
 
 func directory(t *testing.T, host string) *Directory {
@@ -328,6 +330,27 @@ func TestClaimsThatSomebodySpoiltAreNotWaitedForOneByOne(t *testing.T) {
 	if got, err := d.Claim(t.Context(), "x", time.Minute); err != nil || !got.Mine || time.Since(start) > 10*claimAgain {
 		t.Errorf("%+v, %v, after %v", got, err, time.Since(start))
 	}
+}
+
+// On a busy machine a moment is over before others at work could end theirs.
+func TestWhatIsTriedForLongIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tries := 0
+		refused := &safefs.RefusedError{Name: "x", Reason: safefs.InFlux}
+		if err := again(t.Context(), valueAgain, func() error {
+			if tries++; tries > 1 {
+				return nil
+			}
+			time.Sleep(2 * valueAgain)
+			return refused
+		}, safefs.InFlux); err != nil {
+			t.Error(err)
+		}
+		begun := time.Now()
+		if err := again(t.Context(), valueAgain, func() error { return refused }, safefs.InFlux); err != error(refused) || time.Since(begun) > 3*valueAgain {
+			t.Errorf("%v after %v", err, time.Since(begun))
+		}
+	})
 }
 
 func TestAnObjectThatWasChangedIsCorrupt(t *testing.T) {
