@@ -41,7 +41,7 @@ func TestADecisionIsBounded(t *testing.T) {
 		if len(d.Reasons) > maxReasons+1 {
 			t.Errorf("%s: %d reasons", name, len(d.Reasons))
 		}
-		if took := time.Since(from); took > 20*time.Second {
+		if took := time.Since(from); took > time.Minute {
 			t.Errorf("%s took %v", name, took)
 		}
 	}

@@ -210,7 +210,7 @@ func TestACallOfManyKeysIsReadInNoTime(t *testing.T) {
 	if _, err := readJSON([]byte(b.String())); err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(begun); took > 5*time.Second {
+	if took := time.Since(begun); took > 30*time.Second {
 		t.Errorf("it took %v", took)
 	}
 }

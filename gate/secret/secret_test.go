@@ -260,7 +260,7 @@ func TestTimeGrowsWithTheLength(t *testing.T) {
 		text := of(part, size)
 		start := time.Now()
 		Redact(text)
-		if took := time.Since(start); took > 10*time.Second {
+		if took := time.Since(start); took > 30*time.Second {
 			t.Errorf("%q repeated to 1 MiB takes %v", part, took)
 		}
 	}

@@ -73,7 +73,7 @@ func (b bench) run(t *testing.T, line string) (calls []ran, output string) {
 	}
 	notes := filepath.Join(b.root, "notes")
 	os.Remove(notes)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "/bin/bash", "-c", line)
 	cmd.Dir = b.work
