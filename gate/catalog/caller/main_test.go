@@ -190,12 +190,17 @@ func (s *site) answers(conn net.Conn, line string) (a answer) {
 	if line != "" {
 		conn.Write([]byte(line)) // which a service that has refused may no longer take
 	}
-	text, err := bufio.NewReader(conn).ReadString('\n')
-	if err != nil {
-		s.t.Fatalf("%.80q has no answer: %v", line, err)
+	for in := bufio.NewReader(conn); ; { // past the progress that a slow machine makes of a call
+		text, err := in.ReadString('\n')
+		if err != nil {
+			s.t.Fatalf("%.80q has no answer: %v", line, err)
+		}
+		a = answer{}
+		s.must(json.Unmarshal([]byte(text), &a))
+		if a.Progress == nil {
+			return a
+		}
 	}
-	s.must(json.Unmarshal([]byte(text), &a))
-	return a
 }
 
 // call calls as a user.
