@@ -155,7 +155,7 @@ func newCluster(t testing.TB, hosts ...string) *cluster {
 		c.nodes = append(c.nodes, nil)
 		c.start(t, i)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute) // with the race detector on a busy machine
 	defer cancel()
 	if err := c.nodes[0].MakeStreams(ctx); err != nil {
 		t.Fatal(err)
@@ -185,29 +185,35 @@ func (c *cluster) isolate(i int, cut bool) {
 }
 
 // leader is the node that leads a stream.
-func (c *cluster) leader(t testing.TB, stream string) int {
+func (c *cluster) leader(t testing.TB, stream string) (node int) {
 	t.Helper()
-	nc, err := c.nodes[0].admin()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	js, err := client.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := js.Stream(t.Context(), stream)
-	if err != nil {
-		t.Fatal(err)
-	}
-	leader := s.CachedInfo().Cluster.Leader
-	return slices.IndexFunc(c.plans, func(n Node) bool { return n.Name == leader })
+	eventually(t, "the stream "+stream+" has a leader", func() error {
+		nc, err := c.nodes[0].admin()
+		if err != nil {
+			return err
+		}
+		defer nc.Close()
+		js, err := client.New(nc)
+		if err != nil {
+			return err
+		}
+		s, err := js.Stream(t.Context(), stream)
+		if err != nil {
+			return err
+		}
+		leader := s.CachedInfo().Cluster.Leader
+		if node = slices.IndexFunc(c.plans, func(n Node) bool { return n.Name == leader }); node < 0 {
+			return fmt.Errorf("%q leads", leader)
+		}
+		return nil
+	})
+	return node
 }
 
 // eventually repeats what may fail while a leader is found.
 func eventually(t testing.TB, what string, try func() error) {
 	t.Helper()
-	end := time.Now().Add(time.Minute)
+	end := time.Now().Add(2 * time.Minute)
 	for {
 		err := try()
 		if err == nil {
