@@ -18,6 +18,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// gitTime is how long git may take to answer all that it is asked of one catalogue.
+const gitTime = 20 * time.Second
+
 // committed reports an error unless files, as they were read, are what HEAD and the index of the repository around dir
 // hold. The bytes are compared by the ids that git would give them, here, so that no filter, attribute or hook has a say;
 // git is only asked for ids, without configuration of the user's, and with what could start programs switched off.
@@ -33,8 +36,13 @@ func committed(ctx context.Context, git string, uid uint32, dir string, files ma
 	if r.git, err = findGit(git); err != nil {
 		return "", &Error{Code: NotCommitted, Err: err}
 	}
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
+	defer func() {
+		if err != nil && ctx.Err() != nil { // git was ended before it had an answer, which is not a no
+			err = failed(Fault, "git was not waited for, to hear whether %s is committed: %w", dir, ctx.Err())
+		}
+	}()
 	head, err := r.ask(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 	if err != nil {
 		return "", failed(NotCommitted, "%s has no commit yet: %w", r.top, err)

@@ -3,11 +3,13 @@
 package catalog
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"gatehouse/gate"
 )
@@ -241,4 +243,16 @@ func TestALockCanHoldTheBuildsOfSeveralHosts(t *testing.T) {
 	w.write("policy/tools.lock", string(text))
 	w.commit()
 	w.want(w.call("job", "print"), OK)
+}
+
+// A catalogue of which git had no time to speak is not one that is not committed.
+func TestAGitThatTakesTooLongIsAFault(t *testing.T) {
+	w := newWorld(t, 10, entry("print", "", `"print"`, ""))
+	git := filepath.Join(w.dir, "git")
+	w.must(os.WriteFile(git, []byte("#!/bin/sh\nexec sleep 1000\n"), 0o755))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, err := committed(ctx, git, uint32(os.Getuid()), w.policy, nil); CodeOf(err) != Fault || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%s: %v", CodeOf(err), err)
+	}
 }
