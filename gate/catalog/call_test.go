@@ -145,7 +145,7 @@ func TestThePolicyIsAsked(t *testing.T) {
 		"the gate's own files":  {reason(gate.StageProtect, "self-protection"), Refused},
 		"a rule":                {reason(gate.StageRules, "x"), Refused},
 		"no policy":             {reason(gate.StagePolicy, ""), Refused},
-		"a fault":               {reason(gate.StageFault, ""), Refused},
+		"a fault":               {reason(gate.StageFault, ""), Fault},
 		"a stage of tomorrow":   {reason("tomorrow", ""), Refused},
 	} {
 		t.Run(name, func(t *testing.T) {
