@@ -47,10 +47,8 @@ func claudeCall(name string, input object) []gate.Request {
 		return nil
 	case "Bash", "Monitor", "run_in_terminal":
 		return []gate.Request{command(input)}
-	case "PowerShell", "powershell":
-		return []gate.Request{objected(tool(name, input), "the gate reads the language of bash, not that of PowerShell", "use the Bash tool")}
 	default:
-		return []gate.Request{tool(name, input)}
+		return []gate.Request{anyTool(name, input)}
 	}
 }
 

@@ -66,8 +66,10 @@ func codexCall(name string, input object) []gate.Request {
 		return []gate.Request{r}
 	case "write_stdin":
 		return []gate.Request{keystrokes(name, input, "chars")}
-	default:
+	case "exec": // JavaScript, each call of which is told by itself
 		return []gate.Request{tool(name, input)}
+	default:
+		return []gate.Request{anyTool(name, input)}
 	}
 }
 

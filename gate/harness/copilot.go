@@ -59,7 +59,7 @@ func copilotEvent(m object) string {
 	switch {
 	case has("hook_event_name"):
 		return text(m, "hook_event_name")
-	case has("toolResult"):
+	case m["toolResult"] != nil:
 		return "postToolUse"
 	case has("toolName"):
 		return "preToolUse"

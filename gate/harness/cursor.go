@@ -71,13 +71,15 @@ func cursorUnderstand(m object, e *event) error {
 	if err != nil {
 		return err
 	}
-	switch name := text(m, "tool_name"); name {
-	case "":
-	case "Shell":
+	switch name := text(m, "tool_name"); {
+	case name == "":
+	case e.name == "beforeMCPExecution":
+		e.asks = true
+		e.requests = []gate.Request{tool(name, input)}
+	case name == "Shell":
 		e.requests = []gate.Request{within(command(input), either(input, "cwd", "working_directory"))}
 	default:
-		e.asks = e.name == "beforeMCPExecution"
-		e.requests = []gate.Request{tool(name, input)}
+		e.requests = []gate.Request{anyTool(name, input)}
 	}
 	if e.kind == after {
 		output := m["tool_output"]

@@ -45,7 +45,7 @@ func cline() client {
 			case "execute_command":
 				e.requests = []gate.Request{command(input)}
 			default:
-				e.requests = []gate.Request{tool(name, input)}
+				e.requests = []gate.Request{anyTool(name, input)}
 			}
 			return nil
 		},
@@ -89,11 +89,15 @@ func hermes() client {
 		event:  snakeEvent,
 		understand: func(m object, e *event) error {
 			snakeCommon(m, e)
-			if text(m, "tool_name") == "process" {
-				e.requests = []gate.Request{process("process", member(m, "tool_input"))}
-				return nil
+			switch name, input := text(m, "tool_name"), member(m, "tool_input"); name {
+			case "process":
+				e.requests = []gate.Request{process(name, input)}
+			case "execute_code":
+				e.requests = []gate.Request{objected(tool(name, input), "this runs Python, which the gate cannot judge", "use the terminal tool")}
+			default:
+				return snakeCall(m, e, "terminal")
 			}
-			return snakeCall(m, e, "terminal")
+			return nil
 		},
 		write: func(_ *event, v verdict) answer {
 			if v.action == refuse || v.action == question {
@@ -178,7 +182,7 @@ func snakeCall(m object, e *event, shells ...string) error {
 		}
 	}
 	if name != "" {
-		e.requests = []gate.Request{tool(name, input)}
+		e.requests = []gate.Request{anyTool(name, input)}
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func gemini() client {
 					e.input = object{} // what is not in it stays as it was
 				}
 			default:
-				e.requests = []gate.Request{tool(name, input)}
+				e.requests = []gate.Request{anyTool(name, input)}
 			}
 			if e.kind == after {
 				background, _ := input["is_background"].(bool)

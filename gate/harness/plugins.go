@@ -36,7 +36,7 @@ func opencode() client {
 					e.input = object{}
 				}
 			default:
-				e.requests = []gate.Request{tool(name, args)}
+				e.requests = []gate.Request{anyTool(name, args)}
 			}
 			if e.kind == after {
 				e.ran = true
@@ -144,6 +144,6 @@ func openclawCall(in, params object) []gate.Request {
 	case "process":
 		return []gate.Request{process(name, params)}
 	default:
-		return []gate.Request{tool(name, params)}
+		return []gate.Request{anyTool(name, params)}
 	}
 }

@@ -48,3 +48,64 @@ func TestABarePatchIsRead(t *testing.T) {
 		t.Errorf("exit %d, %s: %+v", exit, errOut, asked)
 	}
 }
+
+// TestAShellByAnotherNameIsJudged asks each client's hook about a tool that the client is not known to have, and that by
+// its name runs lines.
+func TestAShellByAnotherNameIsJudged(t *testing.T) {
+	snake := `{"hook_event_name":%q,"session_id":"s","cwd":"/w","tool_name":%q,"tool_input":%s}`
+	inputs := map[string]func(tool, args string) string{
+		"copilot": func(tool, args string) string {
+			return fmt.Sprintf(`{"sessionId":"s","cwd":"/w","toolName":%q,"toolArgs":%s}`, tool, args)
+		},
+		"opencode": func(tool, args string) string {
+			return fmt.Sprintf(`{"hook_event_name":"tool.execute.before","directory":"/w","hookInput":{"tool":%q},"hookOutput":{"args":%s}}`, tool, args)
+		},
+		"openclaw": func(tool, args string) string {
+			return fmt.Sprintf(`{"hook_event_name":"before_tool_call","cwd":"/w","event":{"toolName":%q,"params":%s}}`, tool, args)
+		},
+		"cline": func(tool, args string) string {
+			return fmt.Sprintf(`{"hookName":"tool_call","tool_call":{"name":%q,"input":%s}}`, tool, args)
+		},
+	}
+	for client, event := range map[string]string{"claude-code": "PreToolUse", "codex": "PreToolUse", "gemini": "BeforeTool", "cursor": "preToolUse",
+		"vibe": "pre_tool", "hermes": "pre_tool_call", "kiro": "preToolUse"} {
+		inputs[client] = func(tool, args string) string { return fmt.Sprintf(snake, event, tool, args) }
+	}
+	for client, input := range inputs {
+		for _, c := range []struct{ tool, args, line, refused string }{
+			{"BASH", `{"command":"rm x"}`, "rm x", ""},
+			{" Run_Terminal-Command2", `{"cmd":"rm x"}`, "rm x", ""},
+			{"executeShell", `{"commandLine":"rm x"}`, "", "names no command"},
+			{"Pwsh", `{"command":"rm x"}`, "", "PowerShell"},
+			{"run_command", `{"command":"rm x","cwd":"/etc"}`, "rm x", "a directory of its own"},
+			{"read_bash", `{"command":"rm x"}`, "", ""},
+			{"mcp__host__exec", `{"command":"rm x"}`, "", ""},
+		} {
+			var asked []gate.Request
+			exit, out, errOut := answered(client, strings.NewReader(input(c.tool, c.args)), harness.Options{Open: stub{gate.Allow, &asked}.open})
+			switch {
+			case len(asked) != 1:
+				t.Errorf("%s, %s: %d calls are judged (exit %d, %s%s)", client, c.tool, len(asked), exit, out, errOut)
+			case asked[0].Line != c.line || c.refused == "" != (len(asked[0].Objections) == 0) || !strings.Contains(fmt.Sprint(asked[0].Objections), c.refused):
+				t.Errorf("%s, %s: %+v", client, c.tool, asked[0])
+			}
+		}
+	}
+}
+
+func TestAnEmptyResultIsNoResult(t *testing.T) {
+	exit, out, _ := answered("copilot", strings.NewReader(`{"sessionId":"s","cwd":"/w","toolName":"bash","toolArgs":{"command":"rm x"},"toolResult":null}`),
+		harness.Options{Open: stub{}.open})
+	if why := silent("copilot", exit, out, ""); why != "" {
+		t.Error(why)
+	}
+}
+
+func TestPythonOfHermesIsNotJudgedAsATool(t *testing.T) {
+	var asked []gate.Request
+	answered("hermes", strings.NewReader(`{"hook_event_name":"pre_tool_call","cwd":"/w","tool_name":"execute_code","tool_input":{"code":"import os"}}`),
+		harness.Options{Open: stub{gate.Allow, &asked}.open})
+	if len(asked) != 1 || len(asked[0].Objections) != 1 {
+		t.Errorf("%+v", asked)
+	}
+}

@@ -2,7 +2,9 @@ package harness
 
 import (
 	"maps"
+	"slices"
 	"strings"
+	"unicode"
 
 	"gatehouse/gate"
 )
@@ -30,6 +32,38 @@ func command(input object) gate.Request {
 		return objected(tool("shell", input), "the command is not a text", "")
 	}
 	return objected(tool("shell", input), "the call names no command", "")
+}
+
+// shells are what clients call the tool that runs a line, in lower case and without what stands between words.
+var shells = []string{
+	"bash", "sh", "zsh", "shell", "terminal", "cmd", "exec", "execute", "bashtool", "shelltool", "localshell", "containerexec", "unifiedexec",
+	"execbash", "execcommand", "execshell", "executebash", "executecmd", "executecommand", "executeshell", "executeshellcommand", "executeterminalcommand",
+	"runbash", "runcommand", "runcommands", "runshell", "runshellcommand", "runterminal", "runterminalcmd", "runterminalcommand", "runinterminal",
+	"shellcommand", "shellexec", "terminalexec",
+}
+
+// anyTool is a request for a tool that the client is not known to run lines with. Where it is called as such a tool of
+// some client is, it is taken for one: a newer version may write the name of its own in another way.
+func anyTool(name string, input object) gate.Request {
+	plain := strings.Map(func(c rune) rune {
+		if unicode.IsLetter(c) {
+			return unicode.ToLower(c)
+		}
+		return -1
+	}, name)
+	switch {
+	case slices.Contains([]string{"powershell", "pwsh", "executepwsh"}, plain):
+		return objected(tool(name, input), "the gate reads the language of bash, not that of PowerShell", "use the Bash tool")
+	case !slices.Contains(shells, plain):
+		return tool(name, input)
+	}
+	r := command(input)
+	for _, key := range []string{"cwd", "workdir", "working_directory", "dir_path", "directory"} {
+		if dir := input[key]; dir != nil && dir != "" {
+			return objected(r, "it would run in a directory of its own, and how this tool reads that is not known", "leave it out, and write: cd DIRECTORY && …")
+		}
+	}
+	return r
 }
 
 // within is a request that runs in a directory of its own, which has to be spelled as it is called: clients differ in

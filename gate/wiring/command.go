@@ -194,7 +194,7 @@ func hermes() client {
 			Project: "it reads none of a project; install it for the user", Managed: "none is documented; install it for the user",
 		},
 		places: func(h Host, s Scope) []place {
-			body := fmt.Sprintf("hooks:\n  pre_tool_call:\n    - matcher: \"terminal\"\n      command: %s\n      timeout: %d\n      fail_closed: true\n",
+			body := fmt.Sprintf("hooks:\n  pre_tool_call:\n    - matcher: \"terminal|process|execute_code\"\n      command: %s\n      timeout: %d\n      fail_closed: true\n",
 				mustJSON(h.line(s, "hermes")), hookTimeout)
 			return []place{h.place(s, h.home("HERMES_HOME", ".hermes", "config.yaml"), place{
 				put: func(old []byte) ([]byte, error) {
