@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +24,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	landlocksys "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
 )
 
 func TestHowAToolEnds(t *testing.T) {
@@ -331,6 +333,35 @@ func TestProcessesThatGotAwayFailTheCall(t *testing.T) {
 		if err := c.outcome(t.Context(), ran{report: r}, nil); CodeOf(err) != ToolFailed || !strings.Contains(err.Error(), "could not all be ended") {
 			t.Errorf("%+v: %v", r, err)
 		}
+	}
+}
+
+// Of a chain of processes, each of which starts the next one and is gone, only the newest can be ended; the others would
+// take up the time that there is.
+func TestOnlyChildrenThatLiveAreEndedTheNewestFirst(t *testing.T) {
+	runtime.LockOSThread() // whose children they are
+	defer runtime.UnlockOSThread()
+	var pids []int
+	for _, args := range [][]string{{"sleep", "1000"}, {"true"}, {"sleep", "1000"}} {
+		child := exec.Command("/usr/bin/"+args[0], args[1:]...)
+		if err := child.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer child.Wait()
+		defer child.Process.Kill()
+		pids = append(pids, child.Process.Pid)
+	}
+	if err := unix.Waitid(unix.P_PID, pids[1], nil, unix.WEXITED|unix.WNOWAIT, nil); err != nil {
+		t.Fatal(err)
+	}
+	var found []int
+	for _, pid := range killChildren() {
+		if slices.Contains(pids, pid) {
+			found = append(found, pid)
+		}
+	}
+	if diff := cmp.Diff([]int{pids[2], pids[0]}, found); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
 	}
 }
 

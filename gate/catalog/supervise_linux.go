@@ -9,10 +9,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -99,9 +100,8 @@ func supervise(reexec []string) report {
 	limit := time.NewTimer(o.Timeout)
 	defer limit.Stop()
 	r := report{Started: true}
-	var status syscall.WaitStatus
 	select {
-	case status = <-children.ended:
+	case <-children.over:
 	case <-closed:
 		r.Ended = true
 	case <-limit.C:
@@ -110,14 +110,14 @@ func supervise(reexec []string) report {
 	if r.Ended || r.Late {
 		unix.Kill(-pid, unix.SIGTERM)
 		select {
-		case status = <-children.ended:
+		case <-children.over:
 		case <-time.After(grace):
 			unix.Kill(-pid, unix.SIGKILL)
-			status = <-children.ended
+			<-children.over
 		}
 	}
-	left, all := children.endAll()
-	r.Left, r.Escaped = left, !all
+	r.Left, r.Escaped = children.endAll(pid)
+	status := <-children.ended
 	r.Exit = status.ExitStatus()
 	if status.Signaled() {
 		r.Signal = unix.SignalName(status.Signal())
@@ -174,13 +174,18 @@ func launch(reexec []string, order []byte) (pid int, failure *report) {
 
 // A reaper waits for every child there is and will be.
 type reaper struct {
-	ended  chan syscall.WaitStatus // of the tool
-	gone   chan struct{}           // closed when there are no more
-	killed atomic.Int64            // others that SIGKILL ended
+	over  chan struct{}           // closed when the tool has ended
+	ended chan syscall.WaitStatus // of the tool, whose turn comes among all that it left behind
+	gone  chan struct{}           // closed when there are no more
 }
 
 func reap(pid int) *reaper {
-	r := &reaper{ended: make(chan syscall.WaitStatus, 1), gone: make(chan struct{})}
+	r := &reaper{over: make(chan struct{}), ended: make(chan syscall.WaitStatus, 1), gone: make(chan struct{})}
+	go func() {
+		defer close(r.over)
+		for errors.Is(unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil), unix.EINTR) {
+		}
+	}()
 	go func() {
 		defer close(r.gone)
 		for {
@@ -192,43 +197,54 @@ func reap(pid int) *reaper {
 				return
 			case got == pid:
 				r.ended <- status
-			case status.Signal() == unix.SIGKILL:
-				r.killed.Add(1)
 			}
 		}
 	}()
 	return r
 }
 
-// endAll ends what the tool left behind, and says how many processes that were, and whether all are gone. Those whose
-// parents are gone are children of this process, so that ending children comes to all of them. It has to be faster than a
-// process that starts the next one and is gone: between the look and the signal there is nothing.
-func (r *reaper) endAll() (left int, all bool) {
-	before := r.killed.Load()
+// endAll ends what the tool with that process left behind, and says how many processes that were, and whether some got
+// away. Those whose parents are gone are children of this process, so that ending children comes to all of them. It has
+// to be faster than a process that starts the next one and is gone: between the look and the signal there is nothing, and
+// the kernel itself takes away what has ended, which would else be in the way.
+func (r *reaper) endAll(pid int) (left int, escaped bool) {
+	ended := make(map[int]bool)
 	deadline := time.Now().Add(10 * time.Second)
-	for {
+	for first := true; ; first = false {
 		found := killChildren()
+		for _, n := range found {
+			ended[n] = true
+		}
+		if first {
+			signal.Ignore(syscall.SIGCHLD)
+			unix.Kill(-pid, unix.SIGKILL) // the tool's group, as one
+		}
 		select {
 		case <-r.gone:
-			return int(r.killed.Load() - before), true
+			return len(ended), false
 		default:
 		}
 		switch {
 		case time.Now().After(deadline):
-			return int(r.killed.Load() - before), false
-		case !found:
+			return len(ended), true
+		case len(found) == 0:
 			time.Sleep(time.Millisecond)
 		}
 	}
 }
 
-// killChildren reports whether it found any.
-func killChildren() (found bool) {
+// killChildren ends the children that live, the newest first: of a chain, the others are gone.
+func killChildren() (found []int) {
 	const tasks = "/proc/self/task" // each thread has children of its own
 	end := func(pids []string) {
-		for _, pid := range pids {
-			if n, err := strconv.Atoi(pid); err == nil && unix.Kill(n, unix.SIGKILL) == nil {
-				found = true
+		for _, pid := range slices.Backward(pids) {
+			n, err := strconv.Atoi(pid)
+			var dead unix.Siginfo
+			if err != nil || unix.Waitid(unix.P_PID, n, &dead, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil) != nil || dead.Signo != 0 {
+				continue
+			}
+			if unix.Kill(n, unix.SIGKILL) == nil {
+				found = append(found, n)
 			}
 		}
 	}
