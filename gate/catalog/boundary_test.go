@@ -100,3 +100,57 @@ func TestToolsWithRightsOfTheirOwnWorkOnTheCallersProjectOnly(t *testing.T) {
 	w.host.Boundary, w.host.Home = false, filepath.Join(w.dir, "elsewhere")
 	w.want(w.call("without rights of their own", "ok"), OK)
 }
+
+// Whoever has rights of its own can see what its caller cannot, and does not tell.
+func TestACallerSeesNothingThroughTheEyesOfTheService(t *testing.T) {
+	w := newWorld(t, 8, strings.Replace(entry("ok", "", `"x"`, ""), `"BIN", "tool", "x"`, `"/usr/bin/true"`, 1))
+	others := filepath.Join(w.dir, "others")
+	for _, dir := range []string{"project/.git", "project/there/.git", "plain/there", ".git"} {
+		w.must(os.MkdirAll(filepath.Join(others, dir), 0o755))
+	}
+	w.must(os.Symlink("/", filepath.Join(others, "link")))
+	back, err := filepath.Rel(w.project, others)
+	w.must(err)
+	home := strings.TrimPrefix(w.home, w.dir)
+	host := *w.host
+	host.Boundary, host.Place.UID = true, 12345
+
+	project := func(cwd string) string {
+		_, err := host.ownProject(cwd, host.Home)
+		return fmt.Sprint(err)
+	}
+	want := strings.ReplaceAll(project("/none"), "/none", "X")
+	for _, cwd := range []string{"/project", "/project/there", "/project/none", "/project/there/none", "/plain/there", "/link", "/link/etc", "/project/there/../..",
+		"/project/there/../../.." + home + "/project", "/project/none/../../.." + home + "/project"} {
+		if got := strings.ReplaceAll(project(others+cwd), others+cwd, "X"); got != want {
+			t.Errorf("%s: %s", cwd, got)
+		}
+	}
+	if got, err := host.ownProject(filepath.Join(w.project, "sub"), host.Home); err != nil || got != w.project {
+		t.Errorf("the caller's own: %s, %v", got, err)
+	}
+
+	follow := func(target string) string {
+		link := filepath.Join(w.project, "way")
+		w.must(os.Symlink(target, link))
+		defer os.Remove(link)
+		_, _, err := seeBeneath(w.project, "way")
+		return fmt.Sprintf("%v; %v", beneath(w.project, "way"), err)
+	}
+	for _, to := range []string{others + "/project/", back + "/project/"} {
+		for _, end := range []string{"", "/../../.." + home + "/project/sub", "/new"} {
+			if there, none := follow(to+"there"+end), follow(to+"none"+end); there != none || !strings.Contains(there, "out of the project") {
+				t.Errorf("%s, %s: there %s, not there %s", to, end, there, none)
+			}
+		}
+	}
+	w.must(os.Symlink("sub", filepath.Join(w.project, "inner")))
+	for _, value := range []string{"inner", "inner/new", "new/newer", ".", "inner/../sub"} {
+		if err := beneath(w.project, value); err != nil {
+			t.Errorf("%s: %v", value, err)
+		}
+	}
+	if got := follow("sub/none"); !strings.Contains(got, "leads nowhere") {
+		t.Error(got)
+	}
+}

@@ -121,7 +121,7 @@ func (c *call) prepare(ctx context.Context, data []byte) (j judged, o order, err
 	}
 	for _, name := range t.slots {
 		if value, _ := c.bound.args[name].(string); t.values[name].path {
-			if err := inside(c.dir, value); err != nil {
+			if err := c.inside(value); err != nil {
 				return j, o, err
 			}
 		}

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -39,6 +40,43 @@ func openAt(path string) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// openPlain opens a path that holds no link. Where a directory is closed, the error names the first of those in it.
+func openPlain(path string) (*os.File, error) {
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
+	if err == nil {
+		return os.NewFile(uintptr(fd), path), nil
+	}
+	if dir := filepath.Dir(path); errors.Is(err, fs.ErrPermission) && dir != path {
+		f, err := openPlain(dir)
+		if err != nil {
+			return nil, err
+		}
+		f.Close()
+	}
+	return nil, &fs.PathError{Op: "lstat", Path: path, Err: err}
+}
+
+// openBeneath opens a path below a directory. The kernel looks at nothing that is not below it.
+func openBeneath(dir, rel string, flags uint64) (*os.File, error) {
+	at, err := openPlain(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer at.Close()
+	if rel == "" {
+		rel = "."
+	}
+	path := filepath.Join(dir, rel)
+	fd, err := unix.Openat2(int(at.Fd()), rel, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | flags, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS})
+	switch {
+	case errors.Is(err, unix.EXDEV):
+		return nil, fmt.Errorf("%s leads out of the project, or by an absolute link", path)
+	case err != nil:
+		return nil, &fs.PathError{Op: "lstat", Path: path, Err: err}
+	}
+	return os.NewFile(uintptr(fd), path), nil
 }
 
 // byDescriptor is a path that leads to an open file, whatever becomes of its own.

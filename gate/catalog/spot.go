@@ -39,13 +39,16 @@ func (s spot) hold(strict bool) (*os.File, error) {
 			return nil, err
 		}
 	}
-	f, err := openAt(s.Path)
-	if err != nil || s.Ino == 0 {
-		return f, err
+	if s.Ino == 0 {
+		return openAt(s.Path)
+	}
+	f, err := openPlain(s.Path)
+	if err != nil {
+		return nil, err
 	}
 	var st unix.Stat_t
 	err = unix.Fstat(int(f.Fd()), &st)
-	if err == nil && (f.Name() != s.Path || uint64(st.Dev) != s.Dev || st.Ino != s.Ino) {
+	if err == nil && (uint64(st.Dev) != s.Dev || st.Ino != s.Ino) {
 		err = fmt.Errorf("%s was exchanged while the call was prepared", s.Path)
 	}
 	if err != nil {
@@ -104,13 +107,55 @@ func onTheWay(path string, look func(at string, st *unix.Stat_t) error) error {
 	}
 }
 
-// errLeaves is a place that the project names and that is not in it.
-var errLeaves = errors.New("out of the project")
+// within reports whether a path is a directory or lies below it.
+func within(path, dir string) bool {
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}
 
-// within reports an error unless a path is a directory or lies below it.
-func within(path, dir string) error {
-	if path != dir && !strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/") {
-		return errLeaves
+// holdPlain opens a path that holds no link, without the right to read it.
+func holdPlain(path string) (*os.File, unix.Stat_t, error) {
+	var st unix.Stat_t
+	f, err := openPlain(path)
+	if err != nil {
+		return nil, st, err
 	}
-	return nil
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		f.Close()
+		return nil, st, &fs.PathError{Op: "stat", Path: path, Err: err}
+	}
+	return f, st, nil
+}
+
+// seeBeneath is see for a path below a directory that holds no link, with the links that do not lead out of it.
+func seeBeneath(dir, rel string) (spot, unix.Stat_t, error) {
+	var st unix.Stat_t
+	f, err := openBeneath(dir, rel, 0)
+	if err != nil {
+		return spot{}, st, err
+	}
+	defer f.Close()
+	err = unix.Fstat(int(f.Fd()), &st)
+	real, linkErr := os.Readlink(byDescriptor(f))
+	return spot{Path: real, Dev: uint64(st.Dev), Ino: st.Ino}, st, errors.Join(err, linkErr)
+}
+
+// beneath is inside for who looks at nothing that is not below dir.
+func beneath(dir, value string) error {
+	for at := value; ; at = filepath.Dir(at) {
+		f, err := openBeneath(dir, at, 0)
+		if err == nil {
+			f.Close()
+			return nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return failed(PathOutside, "%q cannot be followed: %w", value, err)
+		}
+		if link, err := openBeneath(dir, at, unix.O_NOFOLLOW); err == nil {
+			link.Close()
+			return failed(PathOutside, "%q is a link that leads nowhere", value)
+		}
+		if at == "." {
+			return failed(NoDirectory, "%w", err)
+		}
+	}
 }

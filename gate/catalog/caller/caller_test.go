@@ -128,20 +128,36 @@ func TestAServiceThatEnds(t *testing.T) {
 	} {
 		listener := s.listen()
 		go func() {
-			for range 2 { // the list of variables, and the call
-				conn, err := listener.AcceptUnix()
-				if err != nil {
-					return
-				}
-				conn.Read(make([]byte, 1<<16))
-				conn.Write([]byte(c.says))
-				conn.Close()
-			}
+			answerAll(listener, `{"v":1,"catalogue":{}}`, c.says) // the list of variables, and the call
 		}()
 		r := s.open().Call(t.Context(), catalog.Request{Job: "b", Call: []byte("{}")})
 		if s.want(r, c.code, c.part); r.Ended != (c.code == catalog.CallLost) || r.Code.Exit() != 2 {
 			t.Errorf("%s: %+v", name, r)
 		}
+		listener.Close()
+	}
+}
+
+// answerAll gives each connection the next answer.
+func answerAll(listener *net.UnixListener, answers ...string) {
+	for _, a := range answers {
+		conn, err := listener.AcceptUnix()
+		if err != nil {
+			return
+		}
+		conn.Read(make([]byte, 1<<16))
+		conn.Write([]byte(a))
+		conn.Close()
+	}
+}
+
+func TestAToolIsNotRunWithoutTheVariablesThatItLists(t *testing.T) {
+	s := newSite(t)
+	call := catalog.Request{Job: "job", Call: []byte(`{"tool": "vars", "args": {}}`)}
+	for says, code := range map[string]catalog.Code{`{"v":1,"error":{"code":"busy","text":"too many"}}`: catalog.Busy, "": catalog.NoService} {
+		listener := s.listen()
+		go answerAll(listener, says, `{"v":1,"result":{"code":"ok"}}`)
+		s.want(s.open().Call(t.Context(), call), code, "")
 		listener.Close()
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -19,8 +20,12 @@ type client struct{ o Options }
 const endTime = 40 * time.Second
 
 func (c *client) List(ctx context.Context) (*catalog.Catalogue, error) {
-	last, _, err := c.ask(ctx, request{Op: "list"}, nil)
+	last, sent, err := c.ask(ctx, request{Op: "list"}, nil)
 	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, &catalog.Error{Code: catalog.Fault, Err: ctx.Err()}
+	case err != nil && sent:
+		return nil, noService("%w", err)
 	case err != nil:
 		return nil, err
 	case last.Error != nil:
@@ -32,7 +37,15 @@ func (c *client) List(ctx context.Context) (*catalog.Catalogue, error) {
 }
 
 func (c *client) Call(ctx context.Context, r catalog.Request) catalog.Result {
-	last, sent, err := c.ask(ctx, request{Op: "call", Job: r.Job, Call: r.Call, Cwd: c.o.Cwd, Env: c.environment(ctx)}, r.Progress)
+	env, err := c.environment(ctx)
+	if err != nil {
+		return refusal(r.Job, err)
+	}
+	cwd := c.o.Cwd
+	if real, err := filepath.EvalSymlinks(cwd); err == nil { // the service itself follows no link that a caller names
+		cwd = real
+	}
+	last, sent, err := c.ask(ctx, request{Op: "call", Job: r.Job, Call: r.Call, Cwd: cwd, Env: env}, r.Progress)
 	switch {
 	case err == nil && last.Error != nil:
 		return refusal(r.Job, last.Error.err())
@@ -50,11 +63,11 @@ func (c *client) Call(ctx context.Context, r catalog.Request) catalog.Result {
 }
 
 // environment is what tools of the catalogue take over from the caller, and nothing else of it: the service has no use for
-// the caller's secrets. Where there is no catalogue the call will say so.
-func (c *client) environment(ctx context.Context) map[string]string {
+// the caller's secrets. A tool is not to run without what it lists because the service was busy when it was asked for it.
+func (c *client) environment(ctx context.Context) (map[string]string, error) {
 	catalogue, err := c.List(ctx)
 	if err != nil || c.o.Getenv == nil {
-		return nil
+		return nil, err
 	}
 	env := make(map[string]string)
 	for _, t := range catalogue.Tools {
@@ -67,7 +80,7 @@ func (c *client) environment(ctx context.Context) map[string]string {
 			}
 		}
 	}
-	return env
+	return env, nil
 }
 
 func noService(format string, args ...any) error {
