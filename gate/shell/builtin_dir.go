@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -81,13 +82,15 @@ func (w *walker) moved(from *places, target Word) *places {
 	default:
 		one[0] = "\x00"
 	}
-	unsure := from.unsure
+	unsure := from.unsure && slices.ContainsFunc(names, func(name string) bool { return !path.IsAbs(name) })
 	var room [2]place
 	at := room[:0]
 	for _, p := range from.at {
 		for _, name := range names {
 			q := p
-			q.old = p.dir
+			if q.old = p.dir; from.unsure && !unsure {
+				q.old = ""
+			}
 			switch {
 			case name == "\x00":
 				q.dir = ""
@@ -97,7 +100,6 @@ func (w *walker) moved(from *places, target Word) *places {
 				q.dir = p.dir
 			case path.IsAbs(name):
 				q.dir = path.Clean(name)
-				unsure = false
 			case p.dir == "":
 			default:
 				q.dir = path.Join(p.dir, name)
@@ -139,7 +141,9 @@ func (w *walker) pushd(name string, args []Word, st state) (yes, no state) {
 		q.old = p.dir
 		switch {
 		case !known, name == "popd" && len(args) > 0:
-			q.dir, q.stack = "", nil
+			q.dir, q.stack, q.lost = "", nil, true
+		case p.lost && len(p.stack) == 0 && len(args) == 0:
+			q.dir = ""
 		case name == "popd":
 			n := len(p.stack)
 			if n == 0 { // the shell is taken to be a new one, with nothing on its stack: this fails

@@ -205,7 +205,7 @@ func (w *walker) repeat(st state, name *string, pass func(state) (state, state))
 				}
 			}
 		}
-		moved := !again.dead() && again.dir != from.dir
+		moved := !again.dead() && !from.dir.cover(again.dir)
 		grown := !again.dead() && again.funcs != from.funcs
 		if w.err == nil && round < 6 && (fresh || moved || grown || round == 0 && len(changed) > 0) {
 			w.out, w.wordCount, w.pipes, w.exits = w.out[:outs], words, pipes, exits
@@ -264,10 +264,25 @@ func (b *binding) widen() {
 // widenPlaces is where a loop may be at the beginning of some pass.
 func (w *walker) widenPlaces(a, b *places) *places {
 	out := w.newPlaces(a.at, true)
-	if slices.EqualFunc(a.at, b.at, samePlace) && a.unsure == b.unsure {
-		return a
+	if !out.cover(b) { // pushd and popd of different number
+		out = w.newPlaces(append(slices.Clone(a.at), place{lost: true}), true)
 	}
 	return out
+}
+
+// cover reports whether each of the places b is among a. Where there are more in a, only what is on their stacks counts.
+func (a *places) cover(b *places) bool {
+	if a == b {
+		return true
+	}
+	for _, p := range b.at {
+		if !slices.ContainsFunc(a.at, func(q place) bool {
+			return samePlace(p, q) || a.unsure && (sameStack(p, q) || q.lost && len(q.stack) == 0)
+		}) {
+			return false
+		}
+	}
+	return a.unsure || !b.unsure
 }
 
 // rebinds reports whether statements set a variable in a way that one can see.

@@ -181,12 +181,13 @@ type params struct {
 type place struct {
 	dir, old string // the current and the former directory; "" is unknown
 	stack    []string
+	lost     bool // what else is on the stack is not known
 }
 
 // places are all the possibilities, the one that everything went well in first.
 type places struct {
 	at     []place
-	unsure bool // there are more
+	unsure bool // there are more, with no other stacks
 	dir    Dir  // the same, as shown
 	room   [2]place
 }
@@ -207,6 +208,9 @@ func (w *walker) newPlaces(at []place, unsure bool) *places {
 	p.dir.Unsure = unsure
 	if len(at) > maxPlaces {
 		p.unsure, p.dir.Unsure = true, true
+		if slices.ContainsFunc(at[maxPlaces:], func(q place) bool { return len(q.stack) > 0 || q.lost }) {
+			w.limit("can be in too many directories")
+		}
 	}
 	for i, pl := range p.at {
 		switch {
@@ -222,5 +226,7 @@ func (w *walker) newPlaces(at []place, unsure bool) *places {
 }
 
 func samePlace(a, b place) bool {
-	return a.dir == b.dir && a.old == b.old && slices.Equal(a.stack, b.stack)
+	return a.dir == b.dir && a.old == b.old && sameStack(a, b)
 }
+
+func sameStack(a, b place) bool { return a.lost == b.lost && slices.Equal(a.stack, b.stack) }

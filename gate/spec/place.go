@@ -163,8 +163,10 @@ func (t *translator) shown(value string, word int32, pl *place, arg string) stri
 		return path.Clean(value)
 	}
 	at := t.from(word, pl)
-	if at.first == "" {
+	if at.first == "" || at.unsure {
 		t.vague(arg)
+	}
+	if at.first == "" {
 		return value
 	}
 	return join(at.first, value)

@@ -70,8 +70,10 @@ func (t *translator) target(kinds mask, r *shell.Redirect, arg string) string {
 		return ""
 	case w.State == shell.Exact && !w.Splits && !t.filled(w.Text):
 		t.at(kinds, w.Text, from, call.Effect{Arg: arg, Sure: call.Sure})
-		if from.first == "" && w.Text[0] != '/' {
+		if (from.first == "" || from.unsure) && w.Text[0] != '/' {
 			t.vague(arg)
+		}
+		if from.first == "" && w.Text[0] != '/' {
 			return w.Text
 		}
 		return join(from.first, w.Text)
