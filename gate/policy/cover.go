@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -24,9 +25,45 @@ func (p *Policy) Cover(calls []call.Call, h Host) []Cover {
 			covers[i].Free = "the entry for " + quote(calls[i-1].Argv[0]) + " names the module"
 		default:
 			covers[i].Entry, module, covers[i].Why = p.allowed(c, h)
+			if covers[i].Entry == nil && i > 0 {
+				covers[i].Entry = p.named(&calls[i-1], c, h)
+			}
 		}
 	}
 	return covers
+}
+
+// named returns the entry for a call that goes on with the words of the one that it runs, if they begin as the entry says:
+// sudo systemctl status, npx prettier. What is no word of that call (sh -c, python -m) is not named.
+func (p *Policy) named(outer, c *call.Call, h Host) *Entry {
+	behind := len(outer.Argv) - len(c.Argv)
+	if c.Meta.Operator != "wrap" || c.Form == nil || c.Meta.Depth != outer.Meta.Depth+1 || behind < 1 || !slices.Equal(outer.Argv[behind:], c.Argv) {
+		return nil
+	}
+	e, f, _ := p.allowed(outer, h)
+	if e == nil {
+		return nil
+	}
+	operands := f.operands
+	for i := range outer.Form.Parts {
+		if part := &outer.Form.Parts[i]; part.Role == call.Operand && part.Word < behind && len(operands) > 0 {
+			operands = operands[1:]
+		}
+	}
+	if len(operands) == 0 || operands[0] != c.Argv[0] {
+		return nil
+	}
+	inner := form{base: baseName(operands[0]), path: []string{c.Form.Path[0]}, operands: operands[1:]}
+	if strings.Contains(operands[0], "/") {
+		inner.file = path.Clean(operands[0])
+	}
+	for len(inner.operands) > 0 && len(inner.path) < len(c.Form.Path) {
+		inner.path, inner.operands = append(inner.path, inner.operands[0]), inner.operands[1:]
+	}
+	if p.covers(e, &inner, c, h).how != fits {
+		return nil
+	}
+	return e
 }
 
 // transparent reports whether the call i runs the next one and does nothing else that a policy would mind.
@@ -60,12 +97,14 @@ func namesModule(f *form, module string) bool {
 	return slices.ContainsFunc(f.options, func(o option) bool { return o.flag == "-m" && o.hasValue && o.value == module })
 }
 
-// noProgram reports whether the call stands for something that the shell does without a command: redirections alone, and
-// arithmetic.
+// noProgram reports whether the call stands for something that the shell does without a command: redirections alone,
+// arithmetic, and [[ ]].
 func noProgram(c *call.Call) bool {
 	switch c.Argv[0] {
 	case "let":
 		return true
+	case "test":
+		return strings.HasPrefix(c.Meta.Source, "[[")
 	case "redirect":
 		return len(c.Argv) == 1 && onlyRedirects(c.Meta.Source)
 	}

@@ -28,7 +28,7 @@
 // A line passes if each of its calls is covered (Cover, cover.go) and none refused. Programs that only set surroundings,
 // such as env and timeout, need no entry where they run something. All others that run something (xargs, find -exec,
 // sh -c, sudo, ssh) need their own, and what they run is judged on its own; of ssh and containers, by deny only. An entry
-// that names python -m X covers the call X too.
+// that names python -m X covers the call X too, and one that goes on with the command (sudo systemctl status) that one.
 //
 // Patterns are those of a .gitignore (pattern.go), with these differences: ${PROJECT} and ${HOME} may stand first; a
 // pattern that begins with a slash counts below the project and as an absolute path; and the last pattern that matches a
