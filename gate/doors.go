@@ -218,7 +218,7 @@ func (j *judge) door(i int, kind, option string) {
 		if kind == "flag" {
 			j.vague(i, fmt.Sprintf("with %s %s can run programs that nobody sees here", option, j.name(i)))
 		} else if c.Name != "curl" || hasOption(c, "-O") || hasOption(c, "--remote-name") || hasOption(c, "--remote-name-all") {
-			j.unplaced(i, &call.Effect{Kind: call.Write})
+			j.unplaced(i, &call.Effect{Kind: call.Write, Arg: "output"})
 		}
 		return
 	}

@@ -20,7 +20,7 @@ func (j *judge) env() {
 			if j.over(8) {
 				return
 			}
-			if !v.Unset && !seen[v.Name] {
+			if !v.Unset && !seen[v.Name] && !(v.Name == "IFS" && readsFields(c)) {
 				seen[v.Name] = true
 				j.variable(i, v.Name)
 			}
@@ -32,6 +32,11 @@ func (j *judge) env() {
 	if j.r.Argv != nil || mentionsDangerous(j.r.Line) {
 		j.assigned(seen)
 	}
+}
+
+// readsFields reports whether the command is one that takes its input apart by IFS, which it finds set for itself alone.
+func readsFields(c *call.Call) bool {
+	return c.Argv[0] == "read" || c.Argv[0] == "mapfile" || c.Argv[0] == "readarray"
 }
 
 // variable objects to a variable that the policy does not let a command find set.
@@ -216,7 +221,7 @@ func (j *judge) assigned(seen map[string]bool) {
 		}
 	}
 	for _, name := range names {
-		if !seen[name] {
+		if !seen[name] && name != "IFS" { // the shell has split by it
 			seen[name] = true
 			j.variable(-1, name)
 		}

@@ -277,10 +277,10 @@ func (j *judge) isOutput(i int, e *call.Effect) bool {
 		return false
 	}
 	switch {
-	case e.Arg == "script", e.Arg == "expression", e.Arg == "program":
+	case e.Arg == "script", e.Arg == "expression", e.Arg == "program", e.Arg == "output" && c.Name == "curl": // also curl -O
 		return true
 	case c.Form.Path[0] == "sed", c.Form.Path[0] == "perl":
-		return true
+		return e.Arg != "paths" || !j.p.Names(c, "-i", j.host) // an entry "sed -i" is for this
 	}
 	for n := range c.Form.Parts {
 		part := &c.Form.Parts[n]
@@ -294,9 +294,11 @@ func (j *judge) isOutput(i int, e *call.Effect) bool {
 // existsToWrite reports whether a program's output options are what it is there for.
 func existsToWrite(name string) bool {
 	switch name {
-	case "tar", "bsdtar", "zip", "7z", "ar", "gcc", "g++", "cc", "c++", "clang", "clang++", "ld", "go", "rustc", "cargo", "javac", "tsc",
-		"dd", "cp", "mv", "ln", "install", "touch", "tee", "mkdir", "rm", "rmdir", "split", "csplit", "mktemp", "ffmpeg", "convert",
-		"magick", "pandoc", "protoc", "docker", "podman", "pip", "npm", "openssl", "ssh-keygen", "gzip", "xz", "zstd", "bzip2":
+	case "tar", "bsdtar", "zip", "unzip", "7z", "ar", "cpio", "gcc", "g++", "cc", "c++", "clang", "clang++", "ld", "as", "strip", "go", "rustc",
+		"cargo", "javac", "jar", "kotlinc", "mvn", "gradle", "dotnet", "tsc", "cmake", "meson",
+		"dd", "cp", "mv", "ln", "install", "touch", "tee", "mkdir", "rm", "rmdir", "split", "csplit", "mktemp", "patch", "ffmpeg", "convert",
+		"magick", "pandoc", "protoc", "docker", "podman", "pip", "uv", "npm", "yarn", "pnpm", "openssl", "ssh-keygen",
+		"gzip", "xz", "zstd", "bzip2", "lz4", "brotli":
 		return true
 	}
 	return false

@@ -43,6 +43,23 @@ func (p *Policy) allowed(c *call.Call, h Host) (*Entry, *form, string) {
 	return nil, nil, nearest.why(near, of, c, p)
 }
 
+// Names reports whether an entry that has the option flag itself covers c.
+func (p *Policy) Names(c *call.Call, flag string, h Host) bool {
+	if c.Form == nil || len(c.Argv) == 0 {
+		return false
+	}
+	for _, at := range p.allows.of(baseName(c.Argv[0])) {
+		e := &p.Allow[at.entry]
+		for i := range e.begins {
+			f := &e.begins[i]
+			if slices.ContainsFunc(f.options, func(o option) bool { return slices.Contains(o.names, flag) }) && p.covers(e, f, c, h).how == fits {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // A miss says why an entry does not cover a call; the later ones are nearer. The zero miss is that nobody has looked.
 type miss struct {
 	how nearness

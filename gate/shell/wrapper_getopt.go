@@ -254,7 +254,7 @@ func (s *scanner) separate(name, shown string) (option, bool, *Error) {
 		return option{}, false, s.refuse("the option " + shown + " of " + s.name + " has no value; give it one")
 	}
 	w := s.argv[s.next]
-	if manyWords(w) {
+	if manyWords(w) && !oneWord(w) {
 		return option{}, false, s.dynamic(w, severalWords(w))
 	}
 	s.next++

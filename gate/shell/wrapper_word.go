@@ -11,6 +11,11 @@ func (w Word) is(text string) bool { return w.State == Exact && w.Text == text }
 // manyWords reports whether w can become no word or several.
 func manyWords(w Word) bool { return w.Splits || w.State == Pattern }
 
+// oneWord reports whether w, a glob, is what a variable holds and stands in quotes, so that the shell does not expand it.
+func oneWord(w Word) bool {
+	return w.State == Pattern && !w.Splits && !strings.ContainsAny(w.Text, "*?[(")
+}
+
 // severalWords says what to do about a word of which manyWords is true.
 func severalWords(w Word) string {
 	if w.State == Pattern {
