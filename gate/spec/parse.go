@@ -334,7 +334,7 @@ func (p *parser) take(i, level, option, glued int) int {
 	case glued >= 0 || !o.takesWord():
 		p.hit(level, option, i, max(glued, 0), glued >= 0)
 		if glued >= 0 && (o.kind == kindBool || o.kind == kindCount) {
-			p.matched = false // it takes no value, but does what it does
+			p.failed, p.matched = true, false // it takes no value, but does what it does
 		}
 		return i + 1
 	case i+o.values >= len(p.words) && p.open:

@@ -110,7 +110,7 @@ func TestWordsBecomeArguments(t *testing.T) {
 		"plain":                         no + `{"argv":[],"verbose":0,"quiet":false,"color":false,"i":false,"rest":[]}`,
 		"plain a -o":                    no + `{"argv":["a","-o"],"verbose":0,"quiet":false,"color":false,"i":false,"first":"a","rest":[],"extra_args":["-o"]}`,
 		"plain -vZq a":                  no + `{"verbose":1,"quiet":true,"color":false,"i":false,"first":"a","rest":[],"extra_args":["-vZq"]}`,
-		"plain --quiet=yes a":           no + `{"verbose":0,"quiet":true,"color":false,"i":false,"first":"a","rest":[]}`,
+		"plain --quiet=yes a":           no + `{"argv":["--quiet=yes","a"],"verbose":0,"quiet":true,"color":false,"i":false,"first":"a","rest":[]}`,
 		"plain --verb a":                no + `{"verbose":1,"quiet":false,"color":false,"i":false,"first":"a","rest":[],"extra_args":["--verb"]}`,
 		"plain -- -v":                   `{"verbose":0,"quiet":false,"color":false,"i":false,"first":"-v","rest":[]}`,
 

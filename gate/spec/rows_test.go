@@ -230,6 +230,8 @@ func TestEffectsAreWhatTheToolsDo(t *testing.T) {
 		{"128", "op read -o f op://v/i/f", []string{"write /w/f"}, nil},
 		{"128", "gh secret set -f f", []string{"read /w/f"}, nil},
 		{"128", "git commit -F f", []string{"read /w/f"}, nil},
+		{"128", "git apply --directory=lib f", []string{"read /w/f"}, []string{"chdir /w/lib"}},
+		{"128", "git am --directory=lib f", []string{"read /w/f"}, []string{"chdir /w/lib"}},
 		{"128", "python f", []string{"read /w/f", "code /w/f"}, nil},
 		{"129", "curl -O https://h/d/x.tgz", []string{"write /w/x.tgz"}, nil},
 		{"129", "wget https://h/d/x.tgz", []string{"write? /w/x.tgz"}, nil},
