@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // optionOpener is for programs whose work is another, but that run a command which an option names.
 func optionOpener(name string) unwrapper {
@@ -10,7 +13,7 @@ func optionOpener(name string) unwrapper {
 	case "tar", "gtar", "bsdtar":
 		return invocation.tar
 	case "rsync":
-		return valueOf("e", "rsh", false)
+		return invocation.rsync
 	case "sort", "gsort":
 		return valueOf("", "compress-program", false)
 	case "man":
@@ -36,6 +39,12 @@ func optionOpener(name string) unwrapper {
 // valueOf is the unwrapper of a program of which one option names a command.
 func valueOf(short, long string, shell bool) unwrapper {
 	return func(in invocation) ([]inner, *Error) { return in.optionValue(short, long, shell) }
+}
+
+// rsync runs the remote shell of its option, which is no news where that is the one it runs anyway.
+func (in invocation) rsync() ([]inner, *Error) {
+	inners, err := in.optionValue("e", "rsh", false)
+	return slices.DeleteFunc(inners, func(i inner) bool { return len(i.Argv) == 1 && i.Argv[0].is("ssh") }), err
 }
 
 // optionValue looks for one option whose value is a command, in words whose other options do not matter: short is glued

@@ -96,10 +96,18 @@ options:
 		return nil, in.refuse(in.name + " -c has no script; write one after it")
 	case script:
 		return in.shellText(rest[0], rest[1:])
+	case !fromInput && len(rest) == 0 && in.tellsOfItself():
+		return nil, nil
 	case fromInput || len(rest) == 0:
 		return []inner{{FromStdin: true, Params: append([]Word{in.argv[0]}, rest...)}}, in.plainInput()
 	}
 	return in.shellFile(rest)
+}
+
+// tellsOfItself reports whether the first word makes the shell print what it is and end. An sh can be one that does not
+// know the word and reads its input.
+func (in invocation) tellsOfItself() bool {
+	return len(in.argv) > 1 && (in.argv[1].is("--version") || in.argv[1].is("--help")) && (in.name == "bash" || in.isZsh())
 }
 
 // shellText is the result for a script that is a word.
