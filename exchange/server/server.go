@@ -28,12 +28,16 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
 	nats "github.com/nats-io/nats-server/v2/server"
 	client "github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
+
+	"gatehouse/internal/durable"
 )
 
 // A Host may use the exchange.
@@ -81,36 +85,71 @@ type Server struct {
 	node Node
 	srv  *nats.Server
 	addr *net.TCPAddr
+	lock *durable.Lock // of its data
 
 	reloading sync.Mutex
 }
 
 // Start starts a node for the hosts. What the server has to say, it says to log, line by line.
 func Start(ctx context.Context, node Node, hosts []Host, log func(string)) (*Server, error) {
+	s, err := launch(ctx, node, hosts, log)
+	if err != nil {
+		return nil, fmt.Errorf("start node %s: %w", node.Name, err)
+	}
+	return s, nil
+}
+
+func launch(ctx context.Context, node Node, hosts []Host, log func(string)) (_ *Server, err error) {
 	opts, err := options(node, hosts)
 	if err != nil {
-		return nil, fmt.Errorf("start node %s: %w", node.Name, err)
+		return nil, err
 	}
-	srv, err := nats.NewServer(opts)
-	if err != nil {
-		return nil, fmt.Errorf("start node %s: %w", node.Name, err)
+	s := &Server{node: node}
+	if s.lock, err = lockData(node.Store); err != nil {
+		return nil, err
 	}
-	srv.SetLoggerV2(logger(log), false, false, false)
-	srv.Start()
-	wait := 30 * time.Second
-	if deadline, ok := ctx.Deadline(); ok {
-		wait = time.Until(deadline)
+	defer func() {
+		if err != nil {
+			s.Stop()
+		}
+	}()
+	if s.srv, err = nats.NewServer(opts); err != nil {
+		return nil, err
 	}
-	if !srv.ReadyForConnections(wait) {
-		srv.Shutdown()
-		return nil, fmt.Errorf("start node %s: it does not listen on %s", node.Name, node.Listen)
+	failed := make(chan string, 1)
+	s.srv.SetLoggerV2(logger{log, failed}, false, false, false)
+	s.srv.Start()
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for !s.srv.ReadyForConnections(50 * time.Millisecond) {
+		select {
+		case why := <-failed:
+			return nil, errors.New(why)
+		case <-ctx.Done():
+			return nil, fmt.Errorf("it does not listen on %s", node.Listen)
+		default:
+		}
 	}
-	addr, ok := srv.Addr().(*net.TCPAddr)
-	if !ok {
-		srv.Shutdown()
-		return nil, fmt.Errorf("start node %s: it has no address", node.Name)
+	var ok bool
+	if s.addr, ok = s.srv.Addr().(*net.TCPAddr); !ok {
+		return nil, errors.New("it has no address")
 	}
-	return &Server{node: node, srv: srv, addr: addr}, nil
+	return s, nil
+}
+
+// lockData keeps a second server away from the data: nats-server would read it, and mend what the first one is writing, before
+// it finds that it cannot listen.
+func lockData(dir string) (*durable.Lock, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	lock, err := durable.AcquireLock(now, filepath.Join(dir, "lock"))
+	if errors.Is(err, durable.ErrLocked) {
+		return nil, fmt.Errorf("it runs already: another process has its data, %s", dir)
+	}
+	return lock, err
 }
 
 // Reload takes another list of hosts, and certificates that were renewed.
@@ -133,8 +172,11 @@ func (s *Server) Addr() *net.TCPAddr { return s.addr }
 
 // Stop stops the node and waits until its data is on the disk.
 func (s *Server) Stop() {
-	s.srv.Shutdown()
-	s.srv.WaitForShutdown()
+	if s.srv != nil {
+		s.srv.Shutdown()
+		s.srv.WaitForShutdown()
+	}
+	_ = s.lock.Unlock() // it is not written to
 }
 
 // admin connects as the operator, without the network.
@@ -170,12 +212,23 @@ func (n Node) check() error {
 	return nil
 }
 
-// logger hands on what is no debugging.
-type logger func(string)
+// logger hands on what is no debugging. The first thing by which the server fails goes to failed as well.
+type logger struct {
+	say    func(string)
+	failed chan<- string
+}
 
-func (l logger) Noticef(format string, v ...any) { l(fmt.Sprintf(format, v...)) }
-func (l logger) Warnf(format string, v ...any)   { l("warning: " + fmt.Sprintf(format, v...)) }
-func (l logger) Errorf(format string, v ...any)  { l("error: " + fmt.Sprintf(format, v...)) }
-func (l logger) Fatalf(format string, v ...any)  { l("fatal: " + fmt.Sprintf(format, v...)) }
+func (l logger) Noticef(format string, v ...any) { l.say(fmt.Sprintf(format, v...)) }
+func (l logger) Warnf(format string, v ...any)   { l.say("warning: " + fmt.Sprintf(format, v...)) }
+func (l logger) Errorf(format string, v ...any)  { l.say("error: " + fmt.Sprintf(format, v...)) }
 func (l logger) Debugf(string, ...any)           {}
 func (l logger) Tracef(string, ...any)           {}
+
+func (l logger) Fatalf(format string, v ...any) {
+	why := fmt.Sprintf(format, v...)
+	l.say("fatal: " + why)
+	select {
+	case l.failed <- why:
+	default:
+	}
+}
