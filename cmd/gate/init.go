@@ -274,7 +274,8 @@ func (d *draft) dropDoubles() {
 // what lies in the project.
 func missingProgram() func(string) bool {
 	known := map[string]bool{}
-	for _, builtin := range []string{"cd", "pwd", "echo", "printf", "test", "true", "false", "read", "command", "type", "set", "export", "local", "unset", "wait", ":"} {
+	for _, builtin := range []string{"cd", "pwd", "echo", "printf", "test", "true", "false", "read", "command", "type", "set", "export", "local", "unset", "wait",
+		"exit", "return", "shift", ":"} {
 		known[builtin] = false
 	}
 	return func(name string) bool {

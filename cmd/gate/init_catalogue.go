@@ -55,8 +55,9 @@ func lookingSection() section {
 			"cut", "tr", "column", "jq", "basename", "dirname", "realpath", "readlink", "pwd", "cd", "date", "which", "echo", "printf", "test",
 			"true", "false", "sleep", "seq", "nl", "md5sum", "sha256sum", "sha1sum", "cksum", "base64", "comm", "paste", "join", "fold",
 			"rev", "tac", "od", "xxd", "strings", "zcat", "tar -t", "df", "ps", "id", "whoami", "uname", "nproc", "export", "local", "unset",
-			"wait", ":"),
-			suggestion{call: "read"}, suggestion{call: "command -v"}, suggestion{call: "type"}, suggestion{call: "set -e"},
+			"wait", "exit", "return", "shift", ":"),
+			suggestion{call: "read"}, suggestion{call: "command -v"}, suggestion{call: "type"}, suggestion{call: "set -e"}, suggestion{call: "set -u"},
+			suggestion{call: "set -o pipefail"},
 			suggestion{call: "sed", note: "what its program runs and writes is looked at; -i writes the file"},
 			suggestion{call: "awk", note: "what its program runs and writes is looked at"},
 			suggestion{call: "xargs", note: "what it runs has to be covered itself"}),
@@ -94,7 +95,9 @@ func gitSection(strict bool) section {
 			{call: "git grep", flags: []string{"--open-files-in-pager"}, why: ownChoice},
 		},
 	}
-	s.allow = append(s.allow, suggestion{call: "git remote -v", exact: true}, suggestion{call: "git stash", exact: true})
+	for _, call := range []string{"git --version", "git config user.name", "git config user.email", "git remote -v", "git stash"} {
+		s.allow = append(s.allow, suggestion{call: call, exact: true})
+	}
 	network := []suggestion{
 		{call: "git fetch"},
 		{call: "git pull", note: "merges what others pushed"},

@@ -161,6 +161,7 @@ func (d *draft) paths(b *strings.Builder) {
 	b.WriteString(`  # Neither read nor written, by any command, in any spelling.
   deny:
     - ".env*"
+    - "!.env.example"
     - "**/*.pem"
     - "**/*.key"
     - "**/*.p12"
