@@ -78,7 +78,16 @@ func (g *globals) acceptFleet(ctx context.Context, s *site, drift *reconcile.Fle
 		}
 	}
 	return g.finishFleet(s, drift, fleetOutcome{"accept", commit, hosts, pass}, opts.json,
-		fmt.Sprintf("accepted %s of gate %s for %s in commit %.12s", group.ID, drift.Fleet.Gate, count(len(hosts), "host"), commit))
+		fmt.Sprintf("accepted %s of gate %s for %s in commit %.12s", group.ID, drift.Fleet.Gate, who(len(hosts), drift.Own), commit))
+}
+
+// who says whom a decision is about: other hosts, and this one where its own gate has the same drift.
+func who(hosts int, own bool) string {
+	others := count(hosts, "host")
+	if own {
+		return others + " and this one"
+	}
+	return others
 }
 
 // confirmFleet shows the diff and the hosts, and asks.
@@ -99,7 +108,7 @@ func (g *globals) confirmFleet(ctx context.Context, s *site, drift *reconcile.Fl
 	if drift.Own {
 		fmt.Fprintf(g.streams.Out, "  %s, this host\n", s.config.Host)
 	}
-	if g.agreed(ctx, fmt.Sprintf("\nAccept %s of gate %s for %s?", group.ID, group.Gate, count(len(group.Hosts), "host"))) {
+	if g.agreed(ctx, fmt.Sprintf("\nAccept %s of gate %s for %s?", group.ID, group.Gate, who(len(group.Hosts), drift.Own))) {
 		return nil
 	}
 	fmt.Fprintln(g.streams.Out, "not accepted")
@@ -126,7 +135,7 @@ func (g *globals) rejectFleet(ctx context.Context, s *site, drift *reconcile.Fle
 	}
 	return g.finishFleet(s, drift, fleetOutcome{"reject", "", drift.Group.Hosts, pass}, opts.json,
 		fmt.Sprintf("rejected %s of gate %s on %s; \"gate restore\", run there as the gate's user, puts the accepted files back",
-			drift.Group.ID, drift.Fleet.Gate, count(len(drift.Group.Hosts), "host")))
+			drift.Group.ID, drift.Fleet.Gate, who(len(drift.Group.Hosts), drift.Own)))
 }
 
 // A fleetOutcome is what a decision about other hosts led to.
@@ -156,7 +165,15 @@ func (g *globals) finishFleet(s *site, drift *reconcile.FleetDrift, o fleetOutco
 		}{"gatehouse/decision/v1", s.config.Host, o.action, o.commit, o.hosts, fleetRows(shown)})
 	}
 	fmt.Fprintln(g.streams.Out, done)
-	return g.printAll(s, nil, shown, nil, false)
+	var own []row
+	if drift.Own {
+		status, err := s.warden.Status(*drift.Fleet.Own)
+		if err != nil {
+			return err
+		}
+		own = s.rows([]reconcile.Report{status.Report})
+	}
+	return g.printAll(s, own, shown, nil, false)
 }
 
 // fleetDiffs are the differences of other hosts: those that id names, by drift or by gate, or all.
