@@ -53,14 +53,6 @@ type Directory struct {
 	swept  sync.Once
 }
 
-// MakeDirectory makes path an exchange. Its parents must be there, and belong to root or somebody who is believed.
-func MakeDirectory(disk durable.Disk, path string) error {
-	if err := disk.MkdirAll(path, 0o755); err != nil {
-		return err
-	}
-	return disk.WriteFile(filepath.Join(path, Marker), nil, 0o644)
-}
-
 // OpenDirectory opens the exchange at path for this host. Files that belong to root or one of owners are believed; the
 // others are refused.
 func OpenDirectory(disk durable.Disk, path, host string, owners []uint32) (*Directory, error) {

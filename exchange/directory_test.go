@@ -24,7 +24,7 @@ func directory(t *testing.T, host string) *Directory {
 
 func at(t *testing.T, path, host string) *Directory {
 	t.Helper()
-	if err := MakeDirectory(durable.Disk{}, path); err != nil {
+	if err := errors.Join(os.MkdirAll(path, 0o755), os.WriteFile(filepath.Join(path, Marker), nil, 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	d, err := OpenDirectory(durable.Disk{}, path, host, nil)

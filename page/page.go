@@ -101,7 +101,7 @@ type Grant struct {
 // A Peer is how another host is seen from here.
 type Peer struct {
 	Host    string    // empty for a finding about no single one
-	Finding string    // of PeerFindings; empty for one that is well
+	Finding string    // a kind of package peer; empty for one that is well
 	Reason  string    // a sentence for a person
 	Since   time.Time // of the finding
 	Seen    time.Time // the last heartbeat

@@ -70,7 +70,8 @@ var results = []word{
 	{"in-sync", "in sync", good},
 }
 
-// peerFindings are what can be the matter with a host that is watched, worst first; the last is that nothing is.
+// peerFindings are what can be the matter with a host that is watched, worst first; the last is that nothing is. Those that
+// count are the kinds of package peer.
 var peerFindings = []word{
 	{"bad-signature", "bad signature", found},
 	{"replayed", "replayed", found},
@@ -99,17 +100,8 @@ func Code(result string) int {
 	return w.level.code()
 }
 
-// PeerCode is the same for a finding about another host.
-func PeerCode(finding string) int {
-	_, w := rank(peerFindings, finding)
-	return w.level.code()
-}
-
 // Results are the names of the results of a gate that page knows, worst first.
 func Results() []string { return names(results) }
-
-// PeerFindings are the names of the findings about other hosts that page knows, worst first.
-func PeerFindings() []string { return names(peerFindings[:len(peerFindings)-1]) }
 
 func names(words []word) []string {
 	list := make([]string, len(words))

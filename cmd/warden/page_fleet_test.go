@@ -10,9 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"gatehouse/exchange"
 	"gatehouse/internal/cli"
-	"gatehouse/internal/durable"
 	"gatehouse/page"
 )
 
@@ -27,9 +25,7 @@ func (h *peerHost) page() *page.Site {
 // nothing.
 func TestThePageShowsPeersAndWhatTheySay(t *testing.T) {
 	place := filepath.Join(t.TempDir(), "exchange")
-	if err := exchange.MakeDirectory(durable.Disk{}, place); err != nil {
-		t.Fatal(err)
-	}
+	makeExchange(t, place)
 	told := newChannel(t)
 	hosts := threeHosts(t, told.URL, func(string) string { return fmt.Sprintf("{directory: %s}", place) })
 	a := hosts[0]

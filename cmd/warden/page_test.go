@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"gatehouse/internal/cli"
 	"gatehouse/page"
@@ -194,19 +196,32 @@ func snapshotOf(t *testing.T, dir string) (list []string) {
 	return list
 }
 
-// TestThePageKnowsEveryFindingAboutAPeer: the same for the other hosts.
+// TestThePageKnowsEveryFindingAboutAPeer: the same for the other hosts. What could not be told comes last.
 func TestThePageKnowsEveryFindingAboutAPeer(t *testing.T) {
-	known := page.PeerFindings()
+	site := func(peers ...page.Peer) *page.Site {
+		now := time.Now()
+		return &page.Site{At: now, Gates: []page.Gate{{Name: "g", Result: "in-sync", CheckedAt: now}}, Peers: peers}
+	}
 	kinds := peer.Kinds()
-	for i, k := range kinds {
-		if i >= len(known) || known[i] != string(k) {
-			t.Errorf("page knows %q, peer has %q", known, kinds)
-			break
+	slices.SortStableFunc(kinds, func(a, b peer.Kind) int { return cmp.Compare(a.Code(), b.Code()) })
+	var all []page.Peer
+	for _, k := range slices.Backward(kinds) {
+		p := page.Peer{Host: "on-" + string(k), Finding: string(k)}
+		all = append(all, p)
+		want := map[int]string{cli.No: "1 finding", cli.Unknown: "1 thing could not be told"}[k.Code()]
+		if want == "" || !bytes.Contains(page.HTML(site(p)), []byte("<title>"+want+" ")) {
+			t.Errorf("%q: the page does not say %q", k, want)
+		}
+		if !bytes.Contains(page.Metrics(site(p)), []byte(`gatehouse_peers{finding="`+string(k)+`"} 1`)) {
+			t.Errorf("%q: the metrics do not know it", k)
 		}
 	}
+	html, last := page.HTML(site(all...)), -1
 	for _, k := range kinds {
-		if got, want := page.PeerCode(string(k)), k.Code(); got != want {
-			t.Errorf("%q: the page counts it as %d, the exit code is %d", k, got, want)
+		at := bytes.Index(html, []byte("on-"+string(k)))
+		if at < last {
+			t.Errorf("%q stands above what is worse", k)
 		}
+		last = at
 	}
 }

@@ -11,8 +11,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"gatehouse/exchange"
-	"gatehouse/internal/durable"
 	"gatehouse/internal/systemdtest"
 	"gatehouse/peer"
 )
@@ -36,9 +34,7 @@ func TestPeersUnderSystemd(t *testing.T) {
 	outside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
 	defer outside.Close()
 
-	if err := exchange.MakeDirectory(durable.Disk{}, "/srv/exchange"); err != nil {
-		t.Fatal(err)
-	}
+	makeExchange(t, "/srv/exchange")
 	other, err := peer.NewKey()
 	if err != nil {
 		t.Fatal(err)

@@ -215,12 +215,18 @@ func killAndHeal(t *testing.T, hosts []*peerHost, told *channel, during func(ste
 	}
 }
 
+// makeExchange makes an exchange of a directory, as docs/exchange.md says.
+func makeExchange(t *testing.T, place string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(place, 0o755), os.WriteFile(filepath.Join(place, exchange.Marker), nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestThreeWardensOverADirectory(t *testing.T) {
 	told := newChannel(t)
 	place := filepath.Join(t.TempDir(), "exchange")
-	if err := exchange.MakeDirectory(durable.Disk{}, place); err != nil {
-		t.Fatal(err)
-	}
+	makeExchange(t, place)
 	hosts := threeHosts(t, told.URL, func(string) string { return fmt.Sprintf("{directory: %s}", place) })
 	killAndHeal(t, hosts, told, nil)
 
@@ -430,9 +436,7 @@ func freePort(t *testing.T) int {
 func TestPingIsAskedForOnceForEachCompletedPass(t *testing.T) {
 	told := newChannel(t)
 	place := filepath.Join(t.TempDir(), "exchange")
-	if err := exchange.MakeDirectory(durable.Disk{}, place); err != nil {
-		t.Fatal(err)
-	}
+	makeExchange(t, place)
 	h := threeHosts(t, told.URL, func(string) string { return fmt.Sprintf("{directory: %s}", place) })[0]
 	asked, status := 0, http.StatusOK
 	outside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -517,9 +521,7 @@ func TestAHostWithoutPeersSaysSo(t *testing.T) {
 func TestServeBeatsAfterEachPassAndEveryFewMinutes(t *testing.T) {
 	told := newChannel(t)
 	place := filepath.Join(t.TempDir(), "exchange")
-	if err := exchange.MakeDirectory(durable.Disk{}, place); err != nil {
-		t.Fatal(err)
-	}
+	makeExchange(t, place)
 	hosts := threeHosts(t, told.URL, func(string) string { return fmt.Sprintf("{directory: %s}", place) })
 	a, b := hosts[0], hosts[1]
 	a.run("reconcile")

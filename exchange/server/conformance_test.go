@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"errors"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -44,7 +45,7 @@ func TestExchange(t *testing.T) {
 
 func directories(t *testing.T) func(*testing.T, string) exchange.Exchange {
 	path := filepath.Join(t.TempDir(), "exchange")
-	if err := exchange.MakeDirectory(durable.Disk{}, path); err != nil {
+	if err := errors.Join(os.MkdirAll(path, 0o755), os.WriteFile(filepath.Join(path, exchange.Marker), nil, 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	return func(t *testing.T, host string) exchange.Exchange {
