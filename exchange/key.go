@@ -79,6 +79,9 @@ func ParseKey(s string) (Key, error) {
 }
 
 func (k Key) String() string {
+	if k.Host == "" && k.Rest != "" {
+		k.Host = "*" // what List takes: of all hosts
+	}
 	return strings.TrimRight(string(k.Kind)+"/"+k.Host+"/"+k.Rest, "/")
 }
 

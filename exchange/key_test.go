@@ -25,6 +25,14 @@ func TestKeysAreReadAsTheyAreWritten(t *testing.T) {
 	}
 }
 
+func TestAKeyOfAllHostsReadsAsOne(t *testing.T) {
+	for want, k := range map[string]Key{"beats": {Kind: Beats}, "exports/a": {Kind: Exports, Host: "a"}, "exports/*/g": {Kind: Exports, Rest: "g"}} {
+		if got := k.String(); got != want {
+			t.Errorf("%#v reads %q, want %q", k, got, want)
+		}
+	}
+}
+
 func FuzzParseKey(f *testing.F) {
 	f.Add("beats/a")
 	f.Add("exports/a.b/c")

@@ -36,7 +36,7 @@ A host that is there already gets the new key, and its old one counts no more: s
 		RunE: func(_ *cobra.Command, args []string) error { return runAdd(g, args[0], opts, time.Now()) },
 	}
 	set := cmd.Flags()
-	set.StringVar(&opts.key, "key", "", "the host's public nkey, `U…`, made elsewhere")
+	set.StringVar(&opts.key, "key", "", "the host's public `nkey`, which begins with U, made elsewhere")
 	set.StringVar(&opts.seedFile, "seed-file", "", "write the seed into this new `file` instead of printing it")
 	return cmd
 }

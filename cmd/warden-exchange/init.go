@@ -76,7 +76,7 @@ func explainCopies(out io.Writer, dir string, plan server.Plan) {
 	for _, n := range plan.Nodes {
 		fmt.Fprintf(out, "    %s: rsync -aR %s/./{exchange.json,ca.pem,hosts,nodes/%s} root@%s:%s/\n", n.Name, dir, n.Name, n.Host, dir)
 	}
-	fmt.Fprintf(out, "  then on each: warden exchange serve --dir %s\n  and here, for each host: warden exchange add HOST --dir %s\n", dir, dir)
+	fmt.Fprintf(out, "  then on each: warden exchange serve --dir %s (with --node NAME on this machine, if it is one of them)\n  and here, for each host: warden exchange add HOST --dir %s\n", dir, dir)
 }
 
 func (o initOptions) plan() (server.Plan, error) {

@@ -93,7 +93,7 @@ func runStatus(ctx context.Context, g *globals, opts statusOptions, now time.Tim
 	}
 	if opts.usage {
 		if r.Usage, err = server.ReadUsage(ctx, nc); err != nil {
-			return err
+			r.Problems = append(r.Problems, fmt.Sprintf("what each host has stored cannot be counted: %v", err))
 		}
 	}
 	if opts.json {
@@ -115,11 +115,14 @@ func (r report) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "STREAM\tMESSAGES\tKIB\tOF\tLEADER")
 	for _, s := range r.Streams {
-		limit, leader := "", s.Leader
+		limit, leader := "", "none"
+		if s.Leader != "" {
+			leader = cli.Printable(s.Leader)
+		}
 		if s.Limit > 0 {
 			limit = fmt.Sprint(s.Limit >> 10)
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\n", s.Name, s.Messages, s.Bytes>>10, limit, cli.Printable(leader))
+		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\n", s.Name, s.Messages, s.Bytes>>10, limit, leader)
 	}
 	if err := w.Flush(); err != nil {
 		return err

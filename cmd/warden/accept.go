@@ -174,6 +174,6 @@ func (g *globals) refused(err error) error {
 	if !slices.ContainsFunc([]error{reconcile.ErrNotAcceptable, reconcile.ErrNoDrift, reconcile.ErrNotGranted, reconcile.ErrNotRevoked}, no) {
 		return err
 	}
-	fmt.Fprintf(g.streams.Err, "warden: %s\n", cli.Line(err.Error()))
+	g.complain(err)
 	return cli.Exit(cli.No)
 }

@@ -233,7 +233,7 @@ func (g *globals) printBeat(b *beat) {
 		fmt.Fprintf(g.streams.Err, "warden: %s\n", cli.Line(w))
 	}
 	for _, err := range b.problems {
-		fmt.Fprintf(g.streams.Err, "warden: %s\n", cli.Line(err.Error()))
+		g.complain(err)
 	}
 }
 
@@ -280,9 +280,9 @@ func (g *globals) serveBeats(ctx context.Context, passes <-chan struct{}) {
 		said := ""
 		if err := g.serveBeat(ctx); err != nil && ctx.Err() == nil {
 			said = err.Error()
-		}
-		if said != "" && said != last {
-			fmt.Fprintf(g.streams.Err, "warden: %s\n", cli.Line(said))
+			if said != last {
+				g.complain(err)
+			}
 		}
 		last = said
 	}

@@ -13,7 +13,6 @@ import (
 	"gatehouse/config"
 	"gatehouse/exchange"
 	"gatehouse/fleet"
-	"gatehouse/internal/cli"
 	"gatehouse/internal/durable"
 	"gatehouse/peer"
 	"gatehouse/reconcile"
@@ -246,11 +245,11 @@ func (g *globals) reconcileAll(ctx context.Context, s *site, gates []reconcile.G
 	if fetch {
 		err := s.withExchange(ctx, func(ex exchange.Exchange) error { return s.fetchFleets(ctx, ex, fleets) })
 		if err != nil {
-			fmt.Fprintf(g.streams.Err, "warden: %s\n", cli.Line(err.Error())) // what is known of each host is still judged
+			g.complain(err) // what is known of each host is still judged
 		}
 	} else {
 		if _, err := s.adoptFollowed(ctx, gates); err != nil {
-			fmt.Fprintf(g.streams.Err, "warden: %s\n", cli.Line(err.Error())) // the gate has a finding about it
+			g.complain(err) // the gate has a finding about it
 		}
 		var err error
 		if pass, err = s.warden.Reconcile(ctx, gates); err != nil {

@@ -46,7 +46,7 @@ the configuration, or where it was cut short: it does what is left to do, and no
 		"where files of the gate are, as `NAME=ROOT`; can be repeated (default policy=~USER/.config/gatehouse)")
 	cmd.Flags().StringVar(&opts.gate.repository, "repository", "/srv/gate", "the git `directory` for what is accepted, where there is no configuration yet")
 	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "print every step, and change nothing; exit with 1 if something would change")
-	cmd.Flags().BoolVar(&opts.show, "show", false, "the same, with the content of each file below its step")
+	cmd.Flags().BoolVar(&opts.show, "show", false, "as --dry-run, with the content of each file below its step")
 	cmd.Flags().BoolVar(&opts.noStart, "no-start", false, "start nothing now; timers come up with the next boot")
 	return cmd
 }

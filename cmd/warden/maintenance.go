@@ -40,7 +40,7 @@ Without options it shows what is announced.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runMaintenance(cmd.Context(), g, opts) },
 	}
-	cmd.Flags().DurationVar(&opts.lasts, "for", 0, "how `long` it may be silent")
+	cmd.Flags().DurationVar(&opts.lasts, "for", 0, "how long it may be silent, such as 2h; at most 24h")
 	cmd.Flags().StringVar(&opts.why, "why", "", "the `reason`, which other hosts show")
 	cmd.Flags().BoolVar(&opts.end, "end", false, "say that it is over")
 	cmd.MarkFlagsMutuallyExclusive("for", "end")

@@ -240,3 +240,10 @@ func since(at, now time.Time) string {
 		return "since " + at.Local().Format("2006-01-02")
 	}
 }
+
+// complain says what went wrong, and that the run goes on all the same. Of several errors each has its line.
+func (g *globals) complain(err error) {
+	for line := range strings.Lines(err.Error()) {
+		fmt.Fprintf(g.streams.Err, "warden: %s\n", cli.Line(strings.TrimSuffix(line, "\n")))
+	}
+}
