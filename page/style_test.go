@@ -100,6 +100,7 @@ func TestStyleServesEverybody(t *testing.T) {
 		"colours of the system":             "forced-colors: active",
 		"a printed form":                    "@media print",
 		"a narrow form":                     "max-width: 34rem",
+		"captions as wide as narrow tables": "table, caption, tbody, tr, th, td { display: block; }",
 		"nothing is cut off":                "overflow-wrap: anywhere",
 		"an old page says so":               "animation: old 0s linear 300s forwards",
 	} {

@@ -45,6 +45,9 @@ async function look(browser, name, at, view) {
   await page.screenshot({ path: path.join(target, `${name}-${view.name}.png`) });
   const size = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
   if (size[0] > size[1]) fail(label, `it is ${size[0]} wide in a window of ${size[1]}`);
+  const columns = await page.evaluate(() => [...document.querySelectorAll('body *')]
+    .filter(e => !e.children.length && e.offsetWidth < 40 && e.offsetHeight > 120).map(e => e.textContent.slice(0, 40)));
+  for (const text of columns) fail(label, `a letter a line: ${text}`);
   await context.close();
 }
 
