@@ -72,7 +72,8 @@ func (p Plan) check() error {
 	if p.Size < 0 {
 		bad("size: %d bytes", p.Size)
 	}
-	if len(p.Nodes) != 1 && len(p.Nodes) != 3 {
+	counted := len(p.Nodes) == 1 || len(p.Nodes) == 3
+	if !counted {
 		bad("nodes: an exchange has one node or three, and this one has %d", len(p.Nodes))
 	}
 	for i, n := range p.Nodes {
@@ -88,7 +89,7 @@ func (p Plan) check() error {
 		if n.Port < 0 || n.Port > 65535 || n.Route < 0 || n.Route > 65535 {
 			bad("nodes[%d]: %d or %d is no port", i, n.Port, n.Route)
 		}
-		if (len(p.Nodes) == 3) != (n.Route != 0) {
+		if counted && (len(p.Nodes) == 3) != (n.Route != 0) {
 			bad("nodes[%d].route: each of three nodes has a port for the others, and a single one has none", i)
 		}
 		if slices.ContainsFunc(p.Nodes[:i], func(other NodePlan) bool { return other.Name == n.Name }) {
