@@ -6,7 +6,8 @@ import (
 
 // usageLines sets the lines of the usage aside and returns its alternatives, each in one piece.
 func (p *parser) usageLines() (usage []string) {
-	for i := 0; i < len(p.lines); i++ {
+	size := 0
+	for i := 0; i < len(p.lines) && size < maxUsage; i++ {
 		line := p.lines[i]
 		text := strings.TrimLeft(line, " ")
 		after, column, ok := usageStart(text)
@@ -67,6 +68,12 @@ func (p *parser) usageLines() (usage []string) {
 			}
 			block[len(block)-1] += " " + next
 			p.used[j] = true
+			if len(block[len(block)-1]) > maxLine {
+				break
+			}
+		}
+		for _, line := range block {
+			size += len(line)
 		}
 		usage = append(usage, block...)
 		i = j - 1

@@ -6,15 +6,18 @@ import (
 )
 
 // clean makes plain lines of what a terminal would show: no colours, no overstrike, no carriage returns, tabs as at
-// least two blanks.
+// least two blanks, and no lines of tables.
 func clean(text string) []string {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	for i, line := range lines {
+		if len(line) > maxLine {
+			line = ""
+		}
 		line = overstrike(uncoloured(line))
 		if cr := strings.LastIndexByte(line, '\r'); cr >= 0 {
 			line = line[cr+1:]
 		}
-		lines[i] = strings.TrimRight(untabbed(line), " ")
+		lines[i] = strings.TrimRight(untabled(untabbed(line)), " ")
 	}
 	return lines
 }

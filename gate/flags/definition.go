@@ -14,19 +14,21 @@ type definition struct {
 	open   bool   // ended with a comma: the next line has another name
 	weak   bool   // only single blanks: may be prose that begins with a flag
 	last   byte   // how the last value is written: '<', '{', '[', or 'A' for a plain word
+	run    int    // how many words from here on are values: --arg name value
+	shown  string // what the last value is called
 	hidden bool   // a placeholder is missing where one was meant: "--bus , -b"
 }
 
 // readDefinition reads an entry: names, values, text.
 func readDefinition(entry string) (d definition, ok bool) {
 	s := entry
-	if inner, rest, isGroup := bracket(s); isGroup && s[0] == '[' && strings.HasPrefix(strings.TrimLeft(rest, " "), ":") {
-		s = inner + " " + strings.TrimLeft(rest, " ") // [--port -p value] : text
+	if inner, rest, ok := framed(s); ok {
+		s = inner + " " + rest // [--port -p value] : text
 	}
 	for {
 		names, rest := readName(s)
-		if names == nil {
-			return d, len(d.flag.Names) > 0
+		if names == nil || len(d.flag.Names) > maxNames {
+			return d, len(d.flag.Names) > 0 && names == nil
 		}
 		names, rest = span(names, rest)
 		again := slices.Contains(d.flag.Names, names[0]) && d.flag.Value == Unknown
@@ -49,6 +51,16 @@ func readDefinition(entry string) (d definition, ok bool) {
 		}
 		s = rest
 	}
+}
+
+// framed takes an entry apart whose flag stands in brackets: [--port -p value] : text, or [--path=PATH]  # text.
+func framed(s string) (inner, rest string, ok bool) {
+	if s == "" || s[0] != '[' {
+		return "", s, false
+	}
+	inner, rest, ok = bracket(s)
+	mark := strings.TrimLeft(rest, " ")
+	return inner, rest, ok && mark != "" && (mark[0] == ':' || mark[0] == '#')
 }
 
 // take adds what one of the names says about the value.
@@ -103,6 +115,9 @@ func (d *definition) values(f *Flag, s string) (rest string, again bool) {
 				d.open = true
 				return "", false
 			}
+			if inner, rest, ok := bracket(after); ok && after[0] == '[' && atFlag(inner) { // -p, [--path=PATH]
+				return inner + rest, true
+			}
 			if len(after) > 4 && after[1:3] == ", " && unicode.IsLetter(rune(after[0])) && atFlag(after[3:]) {
 				after = after[3:] // -p, p, --pid: ps has names without a dash
 			}
@@ -112,13 +127,16 @@ func (d *definition) values(f *Flag, s string) (rest string, again bool) {
 				}
 				return after, true
 			}
+			if strings.HasPrefix(trimmed, ",  ") {
+				return trimmed[1:], false
+			}
 			return s, false
 		case (trimmed[0] == '|' || trimmed[0] == '/') && atFlag(strings.TrimLeft(trimmed[1:], " ")):
 			return strings.TrimLeft(trimmed[1:], " "), true
 		case strings.HasPrefix(trimmed, "or ") && gap > 0 && gap < 3 && atFlag(strings.TrimLeft(trimmed[3:], " ")):
 			return strings.TrimLeft(trimmed[3:], " "), true
-		case gap <= 1 && trimmed[0] == '[' && atFlag(strings.TrimLeft(trimmed[1:], " ")):
-			inner, after, ok := bracket(trimmed) // -h [ --help ]
+		case gap <= 1 && (trimmed[0] == '[' || trimmed[0] == '(') && atFlag(strings.TrimLeft(trimmed[1:], " ")):
+			inner, after, ok := bracket(trimmed) // -h [ --help ], -h (--help)
 			if !ok || !lone(inner) {
 				return s, false
 			}
@@ -132,9 +150,29 @@ func (d *definition) values(f *Flag, s string) (rest string, again bool) {
 			return strings.TrimLeft(trimmed, ". "), true // -e  -E  ....  --quit-at-eof
 		case gap > 1 && atFlag(trimmed) && d.nextColumn(trimmed):
 			return trimmed, true // --append  -A chain   text
+		case gap == 1 && f.Value == Unknown && isTypeRemark(trimmed):
+			if setValue(f, Required, ""); strings.HasPrefix(trimmed, "(boolean)") {
+				f.Value = None
+			}
+			return trimmed[strings.IndexByte(trimmed, ')')+1:], false
+		case gap == 1 && strings.HasPrefix(trimmed, "...") && ends(trimmed[3:]):
+			if s = trimmed[3:]; f.Value == Unknown { // git's scripts have --author ... for --author <author>
+				f.Value = Required
+			} else {
+				f.Repeat = true
+			}
+			continue
 		case strings.HasPrefix(trimmed, "(=") && strings.Contains(trimmed, ")"):
 			s = trimmed[strings.Index(trimmed, ")")+1:] // the default, as boost prints it
 			continue
+		case gap == 1 && f.Value == Unknown && strings.HasPrefix(trimmed, "= "): // --name = X
+			s = glued(f, "="+strings.TrimLeft(trimmed[1:], " "))
+			continue
+		case gap > 1 && f.Value == Unknown && isColumn(trimmed):
+			var word string
+			word, s = readPlaceholder(trimmed)
+			setValue(f, Required, word)
+			return s, false
 		case gap != 1:
 			return s, false
 		case atFlag(trimmed):
@@ -150,13 +188,15 @@ func (d *definition) values(f *Flag, s string) (rest string, again bool) {
 		if !d.isValue(f, word, after) {
 			return s, false
 		}
-		d.last = 'A'
+		d.last, d.shown = 'A', word
 		if strings.ContainsRune("<{[", rune(word[0])) {
 			d.last = word[0]
 		}
 		if word[0] == '[' && !partOnly(word) {
 			inner := word[1:strings.LastIndexByte(word, ']')]
-			if f.Value == Required {
+			if choices, ok := choicesOf(inner); ok && inner[0] != '=' && f.Value == Unknown { // --kind [red|green]
+				f.Value, f.Choices = Required, choices
+			} else if f.Value == Required {
 				f.Variadic = f.Variadic || strings.Contains(inner, "...") || f.Arity <= 1
 			} else {
 				inner, _, dots := strings.Cut(strings.TrimSpace(inner), "...")
@@ -166,13 +206,21 @@ func (d *definition) values(f *Flag, s string) (rest string, again bool) {
 			}
 		} else {
 			setValue(f, Required, word)
+			if len(strings.Fields(word)) == 1 && strings.HasPrefix(after, " RANGE") {
+				after = after[len(" RANGE"):] // click has INTEGER RANGE
+			}
 			if open := strings.Index(word, "[="); open > 0 || strings.HasSuffix(word, "[=]") { // string[="auto"]
 				f.Value = Optional
 			}
 		}
 		s = after
 		if rest, ok := strings.CutPrefix(s, "..."); ok {
-			f.Repeat, s = true, rest
+			if parts := strings.Fields(word); len(parts) > 1 && isPlaceholder(word[1:]) { // <FLOAT FLOAT>...
+				f.Arity = len(parts)
+			} else {
+				f.Repeat = true
+			}
+			s = rest
 		}
 	}
 }
@@ -189,6 +237,12 @@ func (d *definition) nextColumn(s string) bool {
 	var f Flag
 	rest = glued(&f, rest)
 	return rest == "" || strings.HasPrefix(rest, "  ") || rest[0] == ' ' && f.Value == Unknown && startsValue(rest[1:])
+}
+
+// isColumn reports whether s begins with a value in a column of its own, before the text.
+func isColumn(s string) bool {
+	word, after := readPlaceholder(s)
+	return isPlaceholder(word) && len(word) > 1 && (word[0] == '<' || unicode.IsUpper(firstRune(word))) && strings.HasPrefix(after, "  ")
 }
 
 // lone reports whether a bracket holds one flag and nothing else.
@@ -224,6 +278,11 @@ func (d *definition) isValue(f *Flag, word, after string) bool {
 	switch {
 	case word == "":
 		return false
+	case d.run > 0:
+		d.run--
+		return true
+	case f.Value == Unknown && d.isRun(word, after):
+		return true
 	case f.Value == Required && word[0] != '[' && word[0] != '<' && word[0] != '{':
 		return (isPlaceholder(word) || isLetter(word)) && ends(after)
 	case isLetter(word) && len(after) > 1 && isLetter(after[1:2]) && ends(after[2:]):
@@ -240,7 +299,7 @@ func (d *definition) isValue(f *Flag, word, after string) bool {
 	case word[0] == '"' || word[0] == '\'':
 		return ends(after)
 	case word == "A" || word == "I":
-		return ends(after)
+		return ends(after) || strings.HasPrefix(after, " ["+word)
 	case isPlaceholder(word):
 		return true
 	}
@@ -248,6 +307,41 @@ func (d *definition) isValue(f *Flag, word, after string) bool {
 		return after == "" // an example: -cpu 1,2,4
 	}
 	return (isWord(word) || strings.ContainsAny(word, "=|[<")) && ends(after)
+}
+
+// isRun reports whether word and those after it, up to four and up to the text, are values: --arg name value, --rgb R G B.
+func (d *definition) isRun(word, after string) bool {
+	upper := isPlaceholder(word)
+	if !upper && (!isWord(word) || len(word) == 1 || isProse(word)) {
+		return false
+	}
+	for n := 1; n < 4 && len(after) > 1 && after[0] == ' ' && after[1] != ' '; n++ {
+		word, after = readPlaceholder(after[1:])
+		if upper != isPlaceholder(word) || !isWord(word) || len(word) > 12 || !upper && isProse(word) {
+			return false
+		}
+		if text := strings.TrimLeft(after, " "); len(after)-len(text) > 1 && text != "" && !atFlag(text) {
+			d.run = n
+			return true
+		}
+	}
+	return false
+}
+
+// isProse reports whether word stands in sentences and never for a value.
+func isProse(word string) bool {
+	return slices.Contains([]string{
+		"a", "an", "the", "this", "that", "all", "any", "each", "no", "not", "and", "or", "of", "to", "in", "on", "by", "as", "at", "is",
+		"be", "for", "from", "with", "if", "it", "only", "use", "do", "show", "print", "set", "read", "write", "run", "list", "enable", "disable",
+	}, strings.ToLower(word))
+}
+
+// isTypeRemark reports whether s begins with the type of a value as aws writes it.
+func isTypeRemark(s string) bool {
+	kind, after, ok := strings.Cut(s, ")")
+	return ok && after == "" && slices.Contains([]string{
+		"(boolean", "(string", "(integer", "(long", "(float", "(double", "(list", "(map", "(structure", "(blob", "(timestamp",
+	}, kind)
 }
 
 // partOnly reports whether only a part of the word is in brackets: [protocol://]host[:port].
@@ -287,7 +381,7 @@ func ends(after string) bool {
 func (d *definition) describe(entry, rest string) {
 	text := strings.TrimLeft(rest, " ")
 	gap := len(rest) - len(text)
-	for _, mark := range []string{":", "--", "-"} {
+	for _, mark := range []string{":", "#", "--", "-"} {
 		if after, ok := strings.CutPrefix(text, mark); ok && (after == "" || after[0] == ' ') {
 			text, gap = strings.TrimLeft(after, " "), gap+2
 			break

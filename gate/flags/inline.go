@@ -12,21 +12,26 @@ import (
 //
 // It reports whether the line is one.
 func (s *scan) inlineList(text string) bool {
-	list, label := text, ""
+	colon := 0
 	for i := 0; i+3 < len(text); i++ {
 		if text[i] == ':' && text[i+1] == ' ' && startsFlag(strings.TrimLeft(text[i+1:], " ")) && !atFlag(text) && text[0] != '[' {
-			label, list = strings.ToLower(text[:i]), strings.TrimLeft(text[i+1:], " ")
+			colon = i
 		}
+	}
+	list, label := text, ""
+	if colon > 0 {
+		label, list = strings.ToLower(text[:colon]), strings.TrimLeft(text[colon+1:], " ")
 	}
 	count := flagsIn(list)
 	switch {
 	case count == 0:
 		return false
 	case label != "":
-		announced := slices.ContainsFunc([]string{"option", "flag", "test", "action", "switch", "predicate"}, func(w string) bool {
+		announced := slices.ContainsFunc([]string{"option", "flag", "test", "action", "switch", "predicate", "operator"}, func(w string) bool {
 			return strings.Contains(label, w)
 		})
-		if !announced && count < 2 || strings.Contains(label, "e.g") || strings.Contains(label, "example") {
+		configured := slices.ContainsFunc([]string{"configur", "compil", "built", "build"}, func(w string) bool { return strings.Contains(label, w) })
+		if !announced && (count < 2 || configured) || strings.Contains(label, "e.g") || strings.Contains(label, "example") {
 			return false
 		}
 	case s.inline:
@@ -42,10 +47,14 @@ func (s *scan) inlineList(text string) bool {
 			return false // -perm mode, then -perm -mode
 		}
 	}
+	s.operators = strings.HasPrefix(label, "operator") || s.operators && s.inline && label == ""
 	u := synopsis{list: true, known: func(string) bool { return false }}
 	u.sequence(list, 0)
 	for _, f := range u.flags {
-		s.defs = append(s.defs, entry{definition: definition{flag: f}})
+		if s.operators { // EXPR1 -a EXPR2
+			f.Value = None
+		}
+		s.define(definition{flag: f})
 	}
 	s.reset()
 	s.inline = true
@@ -110,7 +119,7 @@ func (s *scan) flagList(text string) bool {
 	u := synopsis{known: s.defines}
 	u.sequence(text, 0)
 	for _, f := range u.flags {
-		s.defs = append(s.defs, entry{definition: definition{flag: f}})
+		s.define(definition{flag: f})
 	}
 	s.reset()
 	return len(u.flags) > 0

@@ -33,7 +33,11 @@ func (h *Help) Known(word string, numbers bool) Answer {
 	if len(word) < 2 {
 		return Answer{Why: "is no flag"}
 	}
-	if name, text, ok := strings.Cut(word, "="); ok {
+	separator := "="
+	if word[0] == '/' {
+		separator = ":"
+	}
+	if name, text, ok := strings.Cut(word, separator); ok {
 		if f := h.Find(name); f != nil && !isNumeric(name) {
 			if f.Value == None && !f.Uncertain {
 				return Answer{Flag: f, Value: f.Value, Text: text, HasText: true, Why: name + " takes no value"}

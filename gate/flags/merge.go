@@ -15,6 +15,9 @@ func (p *parser) finished() (flags []Flag) {
 			f.Names = []string{letter}
 			setValue(&f, Required, word)
 		}
+		if e.shown == "count" && slices.ContainsFunc(f.Names, isLevel) { // cobra's counters: -v, --verbose count
+			f.Value, f.Repeat = Optional, true
+		}
 		prose := strings.Join(e.prose, "\n")
 		readProse(&f, prose, hidden)
 		if e.hidden && f.Value == Unknown {
@@ -35,6 +38,11 @@ func (p *parser) finished() (flags []Flag) {
 		}
 	}
 	return flags
+}
+
+// isLevel reports whether name is one of those that are given again to say more, or less.
+func isLevel(name string) bool {
+	return slices.Contains([]string{"--verbose", "--verbosity", "--quiet", "--debug"}, name)
 }
 
 // isPlaceholderName reports whether word, glued to a capital letter, is the name of that flag's value: -Olevel. Most such
@@ -115,10 +123,10 @@ func mentions(s, word string) bool {
 // program leaves placeholders out.
 func readProse(f *Flag, prose string, hidden bool) {
 	flat := strings.Join(strings.Fields(prose), " ")
-	for _, begin := range []string{"[possible values: ", "(possible values: ", "[choices: ", "(choices: ", "[values: "} {
+	for _, begin := range []string{"[possible values: ", "(possible values: ", "[choices: ", "(choices: ", "[values: ", "<options: "} {
 		if _, after, ok := strings.Cut(flat, begin); ok {
 			if list, _, ok := strings.Cut(after, closing(begin)); ok {
-				f.Choices = commas(list)
+				f.Choices = commas(strings.ReplaceAll(list, "|", ","))
 			}
 		}
 	}
@@ -157,10 +165,7 @@ func readProse(f *Flag, prose string, hidden bool) {
 }
 
 func closing(begin string) string {
-	if begin[0] == '(' {
-		return ")"
-	}
-	return "]"
+	return string(closerOf(begin[0]))
 }
 
 func commas(list string) (items []string) {
@@ -219,6 +224,9 @@ func (p *parser) merge(help *Help, usage []string, rules map[string]string) {
 			r := synopsis{brief: true, known: u.known}
 			r.sequence(rule, 0)
 			for _, f := range r.flags {
+				if old := find(help.Flags, f.Names[len(f.Names)-1]); old != nil && len(f.Names) == 2 && help.Find(f.Names[0]) == nil {
+					old.Names = append([]string{f.Names[0]}, old.Names...)
+				}
 				help.Flags = add(help.Flags, f)
 			}
 		case name == "OBJECT" || name == "COMMAND":
@@ -229,6 +237,30 @@ func (p *parser) merge(help *Help, usage []string, rules map[string]string) {
 			}
 		}
 	}
+}
+
+// alternatives returns the names in the first operand of a usage line, if that is a choice of names between bars.
+func alternatives(line string) (names []string) {
+	_, rest, _ := strings.Cut(line, " ")
+	for rest = strings.TrimLeft(rest, " "); rest != "" && (rest[0] == '['); rest = strings.TrimLeft(rest, " ") {
+		_, after, ok := bracket(rest)
+		if !ok {
+			return nil
+		}
+		rest = strings.TrimLeft(after, ".")
+	}
+	word, _ := readPlaceholder(rest)
+	if bars := strings.Count(word, "|"); bars == 0 || word[0] != '{' && bars < 2 || strings.ContainsAny(word, "[<(") {
+		return nil
+	}
+	for part := range strings.SplitSeq(strings.Trim(word, "{}"), "|") {
+		name, left := commandName(strings.TrimSpace(part))
+		if name == "" || left != "" || stands(name) {
+			return nil
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
 // splitCommands returns the words by which alternatives of the usage differ.
@@ -258,9 +290,11 @@ func splitCommands(lines [][]string) (names []string) {
 	return names
 }
 
-// positional returns the subcommands of argparse: {init,run} ...
+// positional returns the subcommands that stand in the place of an operand: argparse has {init,run} ..., scripts have
+// {start|stop} or start|stop.
 func positional(usage []string) (names []string) {
 	for _, line := range usage {
+		names = append(names, alternatives(line)...)
 		_, after, ok := strings.Cut(line, "] {")
 		if !ok {
 			_, after, ok = strings.Cut(line, " {")

@@ -17,11 +17,16 @@ func readName(s string) (names []string, rest string) {
 		return nil, s
 	}
 	dash, body := s[:dashes], s[dashes:]
-	for _, no := range []string{"[no-]", "[no]", "(no-)", "{no-}", "[dont-]", "[disable-]", "[un]"} {
+	for _, no := range []string{"[no]", "(no-)", "{no-}", "[un]"} {
 		if after, ok := strings.CutPrefix(body, no); ok {
 			if word, rest := readWord(after); word != "" {
 				return []string{dash + word, dash + strings.Trim(no, "[](){}") + word}, rest
 			}
+		}
+	}
+	if prefix, after, ok := strings.Cut(body, "-]"); ok && len(prefix) > 1 && prefix[0] == '[' && strings.TrimFunc(prefix[1:], isNameRune) == "" {
+		if word, rest := readWord(after); word != "" { // --[section-]headers
+			return []string{dash + word, dash + prefix[1:] + "-" + word}, rest
 		}
 	}
 	if dashes == 1 {
@@ -40,6 +45,9 @@ func readName(s string) (names []string, rest string) {
 	word, rest := readWord(body)
 	if word == "" {
 		return nil, s
+	}
+	if dashes == 1 && len(word) > 2 && isPlaceholder(word[1:]) && stands(word[1:]) {
+		return []string{dash + word[:1]}, word[1:] + rest // -fFILE
 	}
 	if len(word) > 1 && len(rest) > 1 && (rest[0] == ',' || rest[0] == ':') && rest[1] == '<' {
 		word, rest = word+rest[:1], rest[1:] // -Wl,<options> -agentlib:<library>

@@ -21,6 +21,7 @@ func parse(text string) (help Help, listed bool) {
 	p := &parser{lines: clean(text), goStyle: isGoStyle(text)}
 	p.used = make([]bool, len(p.lines))
 	usage := p.usageLines()
+	p.program = firstWord(append(usage, p.lines[0])[0])
 	rules := p.ruleLines()
 	p.splitColumns()
 	p.body()
@@ -35,9 +36,21 @@ func parse(text string) (help Help, listed bool) {
 	return help, len(p.defs) > 0
 }
 
+// What nobody wrote for people to read is left out: a text may come from an enemy, and the work on a line or on the usage
+// grows faster than their length.
+const (
+	maxLine     = 4 << 10
+	maxUsage    = 32 << 10 // of all its lines
+	maxDepth    = 32       // of brackets
+	maxNames    = 16       // of one flag
+	maxFlags    = 8 << 10
+	maxCommands = 8 << 10
+)
+
 type parser struct {
 	lines       []string
 	used        []bool // lines of the usage
+	program     string // its name, as the usage or else the first line has it
 	goStyle     bool
 	defs        []entry
 	subcommands []string
@@ -116,6 +129,7 @@ type scan struct {
 	patchAt   int
 	defaults  bool // in a paragraph that says which flags are given anyway
 	inline    bool // in a paragraph of flags, several a line
+	operators bool // and those stand between operands
 	commands  commandList
 }
 
@@ -147,7 +161,9 @@ func (s *scan) line(line string) {
 	}
 	switch {
 	case s.in == examples && at > s.inIndent && (s.exampleAt == 0 || at >= s.exampleAt):
-		s.exampleAt = at
+		if s.exampleAt == 0 {
+			s.exampleAt = at
+		}
 		return
 	case atFlag(text) || text[0] == '[' && atFlag(text[1:]):
 		if s.entry(text, at) {
@@ -171,20 +187,20 @@ func (s *scan) entry(text string, at int) bool {
 	if s.inlineList(text) {
 		return true
 	}
-	if text[0] == '[' && !strings.Contains(text, "] :") {
+	if _, _, ok := framed(text); text[0] == '[' && !ok {
 		if s.current && s.column > 0 && at >= s.column {
 			return false
 		}
 		return s.flagList(text)
 	}
 	d, ok := readDefinition(text)
-	if !ok || !s.accepts(&d, at) {
+	if !ok || !s.accepts(&d, at) || len(s.defs) >= maxFlags {
 		return false
 	}
-	if last := len(s.defs) - 1; s.current && last >= 0 && s.defs[last].open {
+	if last := len(s.defs) - 1; s.current && last >= 0 && (s.defs[last].open || s.at == at && s.column == 0 && alsoShort(&s.defs[last], &d)) {
 		s.join(&s.defs[last], d)
 	} else {
-		s.defs = append(s.defs, entry{definition: d})
+		s.define(d)
 	}
 	s.in, s.commands, s.symbol = options, commandList{}, ""
 	s.current, s.at, s.column, s.prose, s.heading = true, at, 0, at, false
@@ -201,12 +217,25 @@ func (s *scan) entry(text string, at int) bool {
 	return true
 }
 
-// join adds the next line of an entry whose first line ended with a comma.
+func (s *scan) define(d definition) {
+	if len(s.defs) < maxFlags {
+		s.defs = append(s.defs, entry{definition: d})
+	}
+}
+
+// alsoShort reports whether d, on the line after e, is the long name of e's short one: -o FILE, then --output FILE.
+func alsoShort(e *entry, d *definition) bool {
+	a, b := e.flag.Names, d.flag.Names
+	return len(a) == 1 && len(b) == 1 && isShort(a[0]) && isLong(b[0]) && strings.HasPrefix(b[0][2:], a[0][1:]) &&
+		e.flag.Value == d.flag.Value && e.last == d.last && e.shown == d.shown
+}
+
+// join adds the next line of an entry whose first line ended with a comma, or was another name of the same.
 func (s *scan) join(e *entry, d definition) {
 	had := e.flag.Value == Required
 	e.take(d.flag, had)
 	for _, name := range d.flag.Names {
-		if !slices.Contains(e.flag.Names, name) {
+		if len(e.flag.Names) < maxNames && !slices.Contains(e.flag.Names, name) {
 			e.flag.Names = append(e.flag.Names, name)
 		}
 	}
@@ -215,6 +244,9 @@ func (s *scan) join(e *entry, d definition) {
 
 // accepts reports whether an entry may begin here, so that the line is not prose that happens to begin with a flag.
 func (s *scan) accepts(d *definition, at int) bool {
+	if s.in == notes && d.weak || isOutput(d) || strings.HasPrefix(d.text, ",") || len(d.flag.Names) > 4 && (d.open || d.text == "") {
+		return false
+	}
 	if len(d.flag.Names) > 2 && (d.weak && strings.HasPrefix(d.text, "and ") || d.text == "") && len(d.flag.Names[0]) > 2 && !slices.ContainsFunc(d.flag.Names, isShort) && !isLong(d.flag.Names[0]) {
 		return false // an enumeration in prose
 	}
@@ -243,6 +275,13 @@ func (s *scan) accepts(d *definition, at int) bool {
 	}
 }
 
+// isOutput reports whether d is no flag but what a program printed of its work: the mode of a file, numbers.
+func isOutput(d *definition) bool {
+	name := d.flag.Names[0]
+	return len(name) > 7 && strings.Trim(name, "rwxsStT-") == "" ||
+		unicode.IsDigit(rune(name[1])) && (strings.Contains(name, ".") || len(name) > 2 && strings.Trim(d.text, "-0123456789. ") == "" && d.text != "")
+}
+
 // text reads a line that is no entry: the text of one, a heading, a subcommand, or prose.
 func (s *scan) text(text string, at int) {
 	s.defaults = strings.HasSuffix(text, " defaults to:")
@@ -258,13 +297,13 @@ func (s *scan) text(text string, at int) {
 	}
 	if in, ok := headingOf(text, at); ok {
 		s.in, s.inIndent, s.exampleAt = in, at, 0
-		s.commands = commandList{}
+		s.commands = commandList{program: s.program}
 		s.current, s.column, s.prose, s.heading = false, 0, -1, true
 		return
 	}
 	if s.in == commands && at >= s.inIndent {
 		for _, name := range s.commands.names(text, at) {
-			if !slices.Contains(s.subcommands, name) {
+			if len(s.subcommands) < maxCommands && !slices.Contains(s.subcommands, name) {
 				s.subcommands = append(s.subcommands, name)
 			}
 		}
@@ -306,10 +345,19 @@ func (p *parser) dosStyle() {
 			continue
 		}
 		word, rest := readWord(text[1:])
+		if text[1] == '?' {
+			word, rest = "?", text[2:]
+		}
 		if word == "" || len(word) > 10 || rest != "" && rest[0] != ' ' && rest[0] != ':' {
 			continue
 		}
 		d := definition{flag: Flag{Names: []string{text[:1] + word}}}
+		if len(rest) > 1 && rest[0] == ':' && rest[1] != ' ' { // /B:size
+			var value string
+			if value, rest = readPlaceholder(rest[1:]); value != "" {
+				setValue(&d.flag, Required, value)
+			}
+		}
 		rest, _ = d.values(&d.flag, rest)
 		d.describe(text, rest)
 		if d.text != "" && !d.weak {

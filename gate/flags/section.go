@@ -14,6 +14,7 @@ const (
 	options
 	commands
 	examples
+	notes
 )
 
 // headingOf reports whether text is a heading, and of what.
@@ -26,8 +27,15 @@ func headingOf(text string, at int) (section, bool) {
 		return other, false
 	}
 	switch {
+	case lower == "command is one of the following", lower == "group is one of the following": // as gcloud has it
+		return commands, true
 	case strings.HasPrefix(lower, "example"), strings.HasSuffix(lower, "examples"):
 		return examples, true
+	case slices.Contains([]string{
+		"notes", "bugs", "history", "see also", "environment", "environment variables", "exit status", "exit codes", "diagnostics", "authors",
+		"author", "caveats", "files", "copyright", "standards", "conforming to", "compatibility",
+	}, lower):
+		return notes, true
 	case strings.Contains(lower, "command line") || strings.Contains(lower, "command-line"):
 		return other, true
 	case plain || colon && len(text) < 100:
@@ -44,8 +52,9 @@ func headingOf(text string, at int) (section, bool) {
 
 // A commandList is a list of subcommands while it is read.
 type commandList struct {
-	at    int // its indentation, once known
-	begun bool
+	at      int // its indentation, once known
+	begun   bool
+	program string // the entries may begin with its name
 }
 
 // names returns the subcommands that a line of the list names.
@@ -63,10 +72,15 @@ func (c *commandList) names(text string, at int) []string {
 	if name == "" {
 		return nil
 	}
+	if name == c.program && strings.HasPrefix(rest, " ") && !strings.HasPrefix(rest, "  ") { // app serve [port]   text
+		if name, rest = commandName(rest[1:]); name == "" {
+			return nil
+		}
+	}
 	names := []string{name}
-	for strings.HasPrefix(rest, ", ") {
+	for strings.HasPrefix(rest, ", ") || strings.HasPrefix(rest, "|") {
 		var alias string
-		if alias, rest = commandName(rest[2:]); alias == "" {
+		if alias, rest = commandName(strings.TrimLeft(rest, ",| ")); alias == "" {
 			break
 		}
 		names = append(names, alias)
@@ -122,7 +136,7 @@ func commandName(s string) (name, rest string) {
 		return "", s
 	}
 	rest = s[len(name):]
-	if rest != "" && !strings.ContainsRune(" ,:*", firstRune(rest)) {
+	if rest != "" && !strings.ContainsRune(" ,:*|", firstRune(rest)) {
 		return "", s
 	}
 	return name, rest

@@ -76,7 +76,7 @@ func (u *synopsis) sequence(s string, depth int) (from, to int) {
 			}
 			open := s[0]
 			s = rest
-			if hasFlag(inner) {
+			if depth < maxDepth && hasFlag(inner) {
 				group[0], group[1] = u.sequence(inner, depth+1)
 				u.groups = append(u.groups, names(u.flags[group[0]:group[1]]))
 				if open == '(' {
@@ -95,12 +95,21 @@ func (u *synopsis) sequence(s string, depth int) (from, to int) {
 			}
 		case s[0] == ')' || s[0] == ']' || s[0] == '}':
 			s = s[1:]
-		case atFlag(s):
+		case s[0] == ';' && last >= 0: // -exec COMMAND ;
+			u.flags[last].Variadic, s = true, s[1:]
+		case isCollective(s) || goesOn(s):
+			_, s = readPlaceholder(s)
+			s = strings.TrimLeft(s, " .")
+			last = -1
+		case atFlag(s) || signs(s) > 0:
 			i := len(u.flags)
 			s = u.flag(s)
 			if alias := piped && i-1 >= from && i+1 == len(u.flags) && u.alias(i-1, i); alias {
 				u.flags = u.flags[:i]
 				i--
+				if u.flags[i].Value == Required && startsValue(strings.TrimLeft(s, " ")) {
+					_, s = readPlaceholder(strings.TrimLeft(s, " ")) // -f FILE | --file FILE
+				}
 			}
 			last, piped = i, false
 			if len(u.flags) > i+1 {
@@ -176,8 +185,45 @@ func (u *synopsis) shared(group [2]int, s string) string {
 	return rest
 }
 
+// isCollective reports whether s begins with a word that stands for all options and is none itself: [-options ...].
+func isCollective(s string) bool {
+	word, rest := readPlaceholder(s)
+	rest = strings.TrimLeft(rest, " ")
+	return slices.Contains([]string{"option", "options", "opts", "flag", "flags", "switches"}, strings.ToLower(strings.TrimLeft(word, "-"))) &&
+		word[0] == '-' && (rest == "" || rest[0] == '.' || rest[0] == ']')
+}
+
+// goesOn reports whether s begins with a flag whose name goes on with what no name has: -disable-@files.
+func goesOn(s string) bool {
+	names, rest := readName(s)
+	return names != nil && strings.HasPrefix(rest, "-")
+}
+
+// signs returns the length of a cluster at the start of s that has signs among its letters: -h?V. It is 0 if there is none.
+func signs(s string) int {
+	end := strings.IndexAny(s, " ])|}")
+	if end < 0 {
+		end = len(s)
+	}
+	if end < 3 || s[0] != '-' || !strings.ContainsAny(s[1:end], "?#@!") || s[2:end] == "#" {
+		return 0
+	}
+	for _, r := range s[1:end] {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("?#@!", r) {
+			return 0
+		}
+	}
+	return end
+}
+
 // flag reads one flag, or a cluster of short ones, at the start of s.
 func (u *synopsis) flag(s string) (rest string) {
+	if end := signs(s); end > 0 {
+		for _, r := range s[1:end] {
+			u.flags = append(u.flags, Flag{Names: []string{"-" + string(r)}})
+		}
+		return s[end:]
+	}
 	names, rest := readName(s)
 	names, rest = span(names, rest)
 	f := Flag{Names: names}
@@ -266,7 +312,7 @@ func (u *synopsis) alias(i, j int) bool {
 
 func hasFlag(s string) bool {
 	for i := range len(s) {
-		if s[i] == '-' && (i == 0 || strings.IndexByte(" [({|", s[i-1]) >= 0) && atFlag(s[i:]) {
+		if s[i] == '-' && (i == 0 || strings.IndexByte(" [({|", s[i-1]) >= 0) && (atFlag(s[i:]) || signs(s[i:]) > 0) {
 			return true
 		}
 	}

@@ -16,6 +16,9 @@ func glued(f *Flag, s string) string {
 		if strings.HasSuffix(word, ":") { // the old form of cobra: --name=default: text
 			word, rest = strings.TrimSuffix(word, ":"), ":"+rest
 		}
+		if inner, after, ok := bracket(word); ok && after == "" && inner != "" && word[0] == '[' {
+			word = inner // --x=[a|b]
+		}
 		setDefault(f, word)
 		return rest
 	case s[0] == '[':
@@ -51,6 +54,10 @@ func glued(f *Flag, s string) string {
 		return repeated(f, rest)
 	case strings.HasPrefix(s, "..."), strings.HasPrefix(s, "…"):
 		return repeated(f, s)
+	case unicode.IsUpper(firstRune(s)): // -fFILE
+		word, rest := readPlaceholder(s)
+		setValue(f, Required, word)
+		return repeated(f, rest)
 	}
 	return s
 }
@@ -73,6 +80,9 @@ func setValue(f *Flag, kind Value, word string) {
 		return
 	}
 	f.Value = kind
+	if many, ok := strings.CutSuffix(word, "...>"); ok && !strings.HasSuffix(many, ",") { // <names...>, but not <a,...>
+		f.Variadic = true
+	}
 	if choices, ok := choicesOf(word); ok {
 		f.Choices = choices
 	}
@@ -221,7 +231,7 @@ func isPlaceholder(word string) bool {
 
 // isWord reports whether word could be a placeholder in small letters.
 func isWord(word string) bool {
-	if !unicode.IsLetter(firstRune(word)) {
+	if word = strings.TrimPrefix(word, "+"); !unicode.IsLetter(firstRune(word)) { // openssl: -days +int
 		return false
 	}
 	last := word[len(word)-1]
