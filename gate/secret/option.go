@@ -21,7 +21,7 @@ type words struct {
 
 // end ends a command. piped says that the next one reads what it prints.
 func (w *words) end(piped bool) {
-	if w.command == "htpasswd" && w.batch && w.operands >= 3 {
+	if w.command == "htpasswd" && w.batch && (w.operands >= 3 || w.operands == 2 && w.mode == "prints") {
 		w.take(password, w.last)
 	}
 	echoed := token{}
@@ -149,6 +149,9 @@ func (w *words) option(t token) {
 		(name == "secret-string" || name == "body" && w.mode == "secret" || name == "value" && (w.mode == "put-parameter" || w.mode == "secret")):
 		w.expect = plainSecret
 		return
+	case w.command == "keytool" && (name == "storepass" || name == "keypass" || name == "srcstorepass" || name == "deststorepass"):
+		w.expect = password
+		return
 	case name == "oauth2-bearer":
 		w.expect = plainToken
 		return
@@ -166,6 +169,12 @@ func (w *words) short(t token) bool {
 	v := t.text
 	if len(v) < 2 || v[1] == '-' {
 		return false
+	}
+	if n := len(v) - 1 - len(strings.TrimLeft(v[1:], switches(w.command))); n > 0 { // curl -sSu user:password
+		v, t.at = "-"+v[1+n:], t.at+n
+		if v == "-" {
+			return false
+		}
 	}
 	letter, glued := v[1], token{v[2:], t.at + 2, t.quoted}
 	kind, split := password, byte(0)
@@ -210,7 +219,11 @@ func (w *words) short(t token) bool {
 		if letter != 'w' {
 			return false
 		}
-	case "zip", "unzip", "zipcloak":
+	case "openssl":
+		if v != "-k" {
+			return false
+		}
+	case "zip", "unzip", "zipcloak", "mosquitto_pub", "mosquitto_sub", "sqlcmd", "bcp", "ipmitool":
 		if letter != 'P' {
 			return false
 		}
@@ -226,6 +239,9 @@ func (w *words) short(t token) bool {
 		kind = plainSecret
 	case "htpasswd":
 		w.batch = w.batch || strings.IndexByte(v, 'b') > 0
+		if strings.IndexByte(v, 'n') > 0 {
+			w.mode = "prints" // and has no file
+		}
 		return true
 	case "sudo", "su":
 		if letter == 'S' {
@@ -288,6 +304,21 @@ func (w *words) printed() {
 	w.split, w.echoed = 0, token{}
 }
 
+// switches are the options of a command that take no value and may stand before that of a credential in one word.
+func switches(command string) string {
+	switch command {
+	case "curl":
+		return "#0123456BGIJLMNORSafgijklnpqsvV"
+	case "zip", "zipcloak":
+		return "0123456789ADFJLMSTXcefgjlmopqruvwyz"
+	case "unzip":
+		return "BCDKLMTUVWXZabcfjlnopqstuvz"
+	case "ldapsearch", "ldapmodify", "ldapadd", "ldapdelete", "ldapwhoami", "ldappasswd":
+		return "ACIKLMNQZcknrtvx"
+	}
+	return ""
+}
+
 // command returns the name of the command that word would run: itself, or what a path to a program names.
 func command(word string) string {
 	i := strings.LastIndexByte(word, '/')
@@ -313,7 +344,7 @@ func takes(name string) bool {
 	case "sshpass", "mongo", "mongosh", "mongodump", "mongorestore", "docker", "podman", "nerdctl", "buildah", "skopeo", "helm", "oras",
 		"redis-cli", "http", "https", "ldapsearch", "ldapmodify", "ldapadd", "ldapdelete", "ldapwhoami", "ldappasswd", "security", "zip",
 		"unzip", "zipcloak", "curl", "htpasswd", "smbclient", "rpcclient", "openssl", "rabbitmqctl", "chpasswd", "aws", "az", "oc", "git",
-		"gh", "npm", "pnpm", "yarn", "pip", "gem", "composer", "poetry", "fly", "flyctl", "sudo", "su", "7z", "7za",
+		"mosquitto_pub", "mosquitto_sub", "sqlcmd", "bcp", "ipmitool", "keytool", "gh", "npm", "pnpm", "yarn", "pip", "gem", "composer", "poetry", "fly", "flyctl", "sudo", "su", "7z", "7za",
 		"7zz", "7zr", "rar", "unrar":
 		return true
 	}

@@ -43,20 +43,29 @@ func Redact(text string) string { return replace(text, Find(text)) }
 // It returns words itself where there is nothing to redact.
 func RedactArgv(argv []string) []string {
 	found := make([][]Found, len(argv))
+	starts := make([]int, len(argv)) // as if the words stood in one text
 	any := false
-	offset := 0
-	current := 0
 	w := words{found: func(kind string, start, end int) {
-		// A word that an earlier one is about (echo PASSWORD, before a pipe) cannot be here: one command has no pipe.
-		found[current] = append(found[current], Found{kind, start - offset, end - offset})
+		i, exact := slices.BinarySearch(starts, start)
+		if !exact {
+			i--
+		}
+		found[i] = append(found[i], Found{kind, start - starts[i], end - starts[i]})
+		any = true
 	}}
+	at := 0
 	for i, word := range argv {
-		current = i
-		found[i] = Find(word)
-		w.word(token{text: word, at: offset, quoted: true})
-		any = any || len(found[i]) > 0
-		offset += len(word) + 1
+		starts[i] = at
+		at += len(word) + 1
 	}
+	for i, word := range argv {
+		found[i] = Find(word)
+		any = any || len(found[i]) > 0
+	}
+	for i, word := range argv {
+		w.word(token{text: word, at: starts[i], quoted: true})
+	}
+	w.end(false)
 	if !any {
 		return argv
 	}

@@ -227,11 +227,29 @@ func TestWordsOfACommandAreRedacted(t *testing.T) {
 		{[]string{"env", "TOKEN=abc123", "run"}, []string{"env", "TOKEN=«redacted:token»", "run"}},
 		{[]string{"bash", "-c", "mysql -phunter2"}, []string{"bash", "-c", "mysql -p«redacted:password»"}},
 		{[]string{"tool", "--password-file", "x"}, []string{"tool", "--password-file", "x"}},
+		{[]string{"htpasswd", "-b", "f", "me", "hunter2"}, []string{"htpasswd", "-b", "f", "me", "«redacted:password»"}},
+		{[]string{"htpasswd", "-b", "f", "me", "hunter2", "-v"}, []string{"htpasswd", "-b", "f", "me", "«redacted:password»", "-v"}},
 		{[]string{}, []string{}},
 		{[]string{"", "a\nb", "--password", ""}, []string{"", "a\nb", "--password", ""}},
 	} {
 		if diff := cmp.Diff(row.want, RedactArgv(row.argv)); diff != "" {
 			t.Errorf("%q: %s", row.argv, diff)
+		}
+	}
+}
+
+func TestOptionsOfOneLetterInOneWord(t *testing.T) {
+	for _, line := range []string{
+		"curl -sSu me:hunter2 https://x", "curl -fsSLume:hunter2 https://x", "zip -rP hunter2 a b", "unzip -oP hunter2 a", "ldapsearch -xw hunter2",
+		"htpasswd -nbB me hunter2", "openssl enc -k hunter2 -in f", "mosquitto_pub -P hunter2", "keytool -storepass hunter2",
+	} {
+		if got := Redact(line); strings.Contains(got, "hunter2") || !strings.Contains(got, "«redacted:password»") {
+			t.Errorf("%s: %s", line, got)
+		}
+	}
+	for _, line := range []string{"curl -so file https://x", "zip -r a b", "htpasswd -nB me", "openssl req -key k -x509", "curl -s", "ldapsearch -x"} {
+		if got := Redact(line); got != line {
+			t.Errorf("%s: %s", line, got)
 		}
 	}
 }

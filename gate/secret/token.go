@@ -23,7 +23,7 @@ func (s *scanner) token(i, end int) int {
 	case "glp", "gld", "glr", "glc", "glf", "gls", "gli", "gla", "glo":
 		for _, prefix := range []string{"glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glsoat-", "glimt-", "glagent-", "gloas-"} {
 			if strings.HasPrefix(t[i:], prefix) {
-				return s.form("gitlab-token", i, len(prefix), gitlabByte, 20, 512)
+				return s.form("gitlab-token", i, len(prefix), dotted, 20, 512)
 			}
 		}
 		return max(s.prefixed("grafana-token", i, "glc_", base64any, 32), s.prefixed("grafana-token", i, "glsa_", isWord, 32))
@@ -216,7 +216,6 @@ func (s *scanner) form(kind string, i, prefix int, is func(byte) bool, least, mo
 	return end
 }
 
-func gitlabByte(c byte) bool { return base64url(c) || c == '.' }
-func dotted(c byte) bool     { return base64url(c) || c == '.' }
-func pathByte(c byte) bool   { return base64url(c) || c == '/' }
-func base64any(c byte) bool  { return base64url(c) || c == '+' || c == '/' || c == '=' }
+func dotted(c byte) bool    { return base64url(c) || c == '.' }
+func pathByte(c byte) bool  { return base64url(c) || c == '/' }
+func base64any(c byte) bool { return base64url(c) || c == '+' || c == '/' || c == '=' }
