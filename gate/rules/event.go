@@ -1,7 +1,9 @@
 package rules
 
 import (
+	"maps"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -167,7 +169,8 @@ func (e *Event) touches(f call.Effect) {
 }
 
 // Tool returns the event that a call of a client's own tool is. It goes by the client's name and by that of Claude Code,
-// whose names rule files use; arguments that have another name there are found under both.
+// whose names rule files use; arguments that have another name there are found under both. Where two arguments with one
+// name there differ, nobody can tell which of them the client takes: that name's value is not known.
 func Tool(name string, args map[string]any, cwd string) Event {
 	e := Event{Event: ltl.Event{Name: name, Args: make(map[string]any, len(args)+1)}}
 	for k, v := range args {
@@ -176,10 +179,17 @@ func Tool(name string, args map[string]any, cwd string) Event {
 	if common, ok := commonTool(name); ok && common != name {
 		e.Also = []string{common}
 	}
-	for k, v := range args {
-		if common := commonArg(k); common != k {
-			if _, taken := e.Args[common]; !taken {
-				e.Args[common] = v
+	for _, k := range slices.Sorted(maps.Keys(args)) {
+		common := commonArg(k)
+		had, taken := e.Args[common]
+		switch {
+		case common == k:
+		case !taken:
+			e.Args[common] = args[k]
+		case !reflect.DeepEqual(had, args[k]) && !slices.Contains(e.Unknown, common):
+			e.Unknown = append(e.Unknown, common)
+			if common == "file_path" {
+				e.Files = append(e.Files, Touch{Arg: common, Unknown: true})
 			}
 		}
 	}
@@ -350,8 +360,8 @@ func texts(v any) []string {
 		return all
 	case map[string]any:
 		var all []string
-		for _, x := range v {
-			all = append(all, texts(x)...)
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			all = append(all, texts(v[k])...)
 		}
 		return all
 	default:
