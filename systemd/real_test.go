@@ -570,7 +570,7 @@ const handover = "[Service]\nType=notify\nNotifyAccess=all\nExecStart=/bin/bash 
 const handoverScript = `
 trap 'sleep infinity & systemd-notify MAINPID=$!; test -n "$1" || exit' USR1
 systemd-notify --ready
-`+idle+`
+` + idle + `
 `
 
 // hopperScript leaves on USR1 a process that is always another one, and gives its place to a new program.
@@ -578,7 +578,7 @@ const hopperScript = `
 hop() { hop & exit; }
 trap 'hop & sleep infinity & systemd-notify MAINPID=$!; exit' USR1
 systemd-notify --ready
-`+idle+`
+` + idle + `
 `
 
 // sleeps reports whether a process has a child.
