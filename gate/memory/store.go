@@ -77,8 +77,7 @@ func (s Store) Update(ctx context.Context, ids []ID, change func(states []*State
 
 // touch notes that a memory is in use, for Expire. Where that cannot be written down, it is forgotten earlier.
 func (s Store) touch(id ID) {
-	now := unix.Timespec{Nsec: unix.UTIME_NOW}
-	_ = unix.UtimesNanoAt(unix.AT_FDCWD, s.file(id), []unix.Timespec{now, now}, unix.AT_SYMLINK_NOFOLLOW)
+	_ = unix.UtimesNanoAt(unix.AT_FDCWD, s.file(id), nil, unix.AT_SYMLINK_NOFOLLOW)
 }
 
 // commit makes parts count, all or none.
