@@ -2,6 +2,9 @@ package vendorgate
 
 import (
 	"bytes"
+	"errors"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -81,6 +84,49 @@ func TestReadRefusesWhatGitShowsAsSomethingElse(t *testing.T) {
 			if v, err := g.tryRead(); err == nil || !strings.Contains(err.Error(), "git replace -d") {
 				t.Errorf("%s, packed %v: got %v and error %v", object, packed, v, err)
 			}
+		}
+	}
+}
+
+// A few trees that hold each other stand for more directories than can be walked in a life, and a diff shows none of them.
+func TestReadDoesNotWalkAForestOfEmptyTrees(t *testing.T) {
+	t.Parallel()
+	g := newGitRepo(t)
+	dir := func(name, id string) string { return rawEntry("40000", name, id) }
+	id := g.hash("tree", "")
+	for range 30 {
+		id = g.hash("tree", dir("a", id)+dir("b", id))
+	}
+	root := g.hash("tree", dir(vendored, g.hash("tree", dir(gateName, g.hash("tree", dir("files", id))))))
+	commit := g.line("commit-tree", "-m", "forest", root)
+	if _, err := g.open().Read(t.Context(), commit, gateName, limits); err == nil || !strings.Contains(err.Error(), "limit of 1000 directories") {
+		t.Errorf("got error %v", err)
+	}
+}
+
+// What is stored as a difference is put together in memory, so its size is looked at before.
+func TestReadTakesNoLargeObjectApart(t *testing.T) {
+	const size = 4 << 20
+	g := newGitRepo(t)
+	for i, text := range []string{"one", "two"} { // the newer one stays whole
+		g.write(gateDir+"/files/policy/big", text+strings.Repeat("x", size>>i))
+		g.commitAll(text)
+	}
+	g.git("-c", "pack.threads=1", "repack", "-adq")
+	packs, err := filepath.Glob(filepath.Join(g.path, ".git/objects/pack/*.idx"))
+	if err != nil || len(packs) != 1 || !strings.Contains(g.git("verify-pack", "-v", packs[0]), "chain length = 1") {
+		t.Fatalf("nothing is stored as a difference: %v, %v", packs, err)
+	}
+	for _, commit := range []string{"HEAD", "HEAD^"} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := g.open().Read(t.Context(), g.line("rev-parse", commit), gateName, limits)
+		runtime.ReadMemStats(&after)
+		if !errors.Is(err, errTooBig) {
+			t.Errorf("%s: got error %v", commit, err)
+		}
+		if got := after.TotalAlloc - before.TotalAlloc; got > size/4 {
+			t.Errorf("%s: to refuse it took %d bytes", commit, got)
 		}
 	}
 }

@@ -33,13 +33,19 @@ type objects struct {
 	replaced map[plumbing.Hash]bool // those for which git shows other ones
 
 	mu      sync.Mutex
-	stores  []*filesystem.ObjectStorage
+	stores  []objectStore
 	digests map[plumbing.Hash]digest // of blobs that have been hashed
 }
 
 type digest struct {
 	sha256 string
 	size   int64
+}
+
+// An objectStore is one directory of objects.
+type objectStore struct {
+	*filesystem.ObjectStorage
+	dir string
 }
 
 func openObjects(git string) (*objects, error) {
@@ -75,8 +81,8 @@ func (o *objects) add(dir string, depth int) error {
 		}
 	}
 	fsys := osfs.New(filepath.Dir(dir))
-	o.stores = append(o.stores, filesystem.NewObjectStorageWithOptions(dotgit.New(fsys), cache.NewObjectLRU(cacheSize),
-		filesystem.Options{LargeObjectThreshold: largeObject, KeepDescriptors: true}))
+	o.stores = append(o.stores, objectStore{filesystem.NewObjectStorageWithOptions(dotgit.New(fsys), cache.NewObjectLRU(cacheSize),
+		filesystem.Options{LargeObjectThreshold: largeObject, KeepDescriptors: true}), dir})
 	list, err := os.ReadFile(filepath.Join(dir, "info", "alternates"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -98,9 +104,9 @@ func (o *objects) add(dir string, depth int) error {
 	return nil
 }
 
-// open returns an object's size and its bytes. Another process may have packed the store anew since it was opened, so
+// open returns an object's size, which is at most limit, and its bytes. Another process may have packed the store anew since it was opened, so
 // whatever fails is tried once more with fresh eyes.
-func (o *objects) open(kind plumbing.ObjectType, id plumbing.Hash) (size int64, r io.ReadCloser, err error) {
+func (o *objects) open(kind plumbing.ObjectType, id plumbing.Hash, limit int64) (size int64, r io.ReadCloser, err error) {
 	if kind != plumbing.CommitObject { // histories are patched together with replaced commits: descend looks at those
 		if err := o.checkReplaced(kind, id); err != nil {
 			return 0, nil, err
@@ -108,7 +114,7 @@ func (o *objects) open(kind plumbing.ObjectType, id plumbing.Hash) (size int64, 
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if size, r, err = o.find(kind, id); err == nil {
+	if size, r, err = o.find(kind, id, limit); err == nil {
 		return size, r, nil
 	}
 	fresh, openErr := openObjects(o.git)
@@ -117,13 +123,13 @@ func (o *objects) open(kind plumbing.ObjectType, id plumbing.Hash) (size int64, 
 	}
 	o.closeStores()
 	o.stores = fresh.stores
-	if size, r, err = o.find(kind, id); err != nil {
+	if size, r, err = o.find(kind, id, limit); err != nil {
 		return 0, nil, fmt.Errorf("%s %s: %w", kind, id, err)
 	}
 	return size, r, nil
 }
 
-func (o *objects) find(kind plumbing.ObjectType, id plumbing.Hash) (int64, io.ReadCloser, error) {
+func (o *objects) find(kind plumbing.ObjectType, id plumbing.Hash, limit int64) (int64, io.ReadCloser, error) {
 	for _, store := range o.stores {
 		// Where there are alternates, go-git would go on to look there in its own way.
 		if len(o.stores) > 1 {
@@ -133,9 +139,15 @@ func (o *objects) find(kind plumbing.ObjectType, id plumbing.Hash) (int64, io.Re
 				return 0, nil, err
 			}
 		}
+		if err := store.checkSize(id, limit); err != nil {
+			return 0, nil, err
+		}
 		encoded, err := store.EncodedObject(kind, id)
 		if err != nil {
 			return 0, nil, err
+		}
+		if size := encoded.Size(); size > limit {
+			return 0, nil, tooBig(size, limit)
 		}
 		r, err := encoded.Reader()
 		if err != nil {
@@ -146,16 +158,32 @@ func (o *objects) find(kind plumbing.ObjectType, id plumbing.Hash) (int64, io.Re
 	return 0, nil, plumbing.ErrObjectNotFound
 }
 
+// checkSize looks at the size of a packed object before go-git takes it apart: one that is a difference to another is put
+// together in memory, and a few bytes may say that it is large. A loose one is streamed.
+func (s objectStore) checkSize(id plumbing.Hash, limit int64) error {
+	if _, err := os.Lstat(loosePath(s.dir, id)); err == nil {
+		return nil
+	}
+	size, err := s.EncodedObjectSize(id)
+	if err == nil && size > limit {
+		err = tooBig(size, limit)
+	}
+	return err
+}
+
+var errTooBig = errors.New("more than the limit")
+
+func tooBig(size, limit int64) error {
+	return fmt.Errorf("%d bytes are %w of %d", size, errTooBig, limit)
+}
+
 // read returns the bytes of a commit or tree.
 func (o *objects) read(kind plumbing.ObjectType, id plumbing.Hash) ([]byte, error) {
-	size, r, err := o.open(kind, id)
+	size, r, err := o.open(kind, id, maxTree)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	if size > maxTree {
-		return nil, fmt.Errorf("%s %s: %d bytes are more than the limit of %d", kind, id, size, maxTree)
-	}
 	b := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
 	_, err = b.ReadFrom(r)
 	return b.Bytes(), err

@@ -5,11 +5,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -137,20 +137,17 @@ func (v *Vendored) Open(path string) (io.ReadCloser, error) {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
 	}
 	defer v.objects.close() // what is open by now stays so
-	_, r, err := v.objects.open(plumbing.BlobObject, id)
+	_, r, err := v.objects.open(plumbing.BlobObject, id, math.MaxInt64)
 	return r, err
 }
 
 // generation reads a manifest.json.
 func (o *objects) generation(id plumbing.Hash, gate string, limits manifest.Limits) (*manifest.Generation, error) {
-	size, r, err := o.open(plumbing.BlobObject, id)
+	_, r, err := o.open(plumbing.BlobObject, id, maxTree)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", manifestName, err)
 	}
 	defer r.Close()
-	if size > maxTree {
-		return nil, fmt.Errorf("%s: %d bytes are more than the limit of %d", manifestName, size, maxTree)
-	}
 	var b bytes.Buffer
 	if _, err := b.ReadFrom(r); err != nil {
 		return nil, err
@@ -165,8 +162,6 @@ func (o *objects) generation(id plumbing.Hash, gate string, limits manifest.Limi
 	return g, nil
 }
 
-var errTooBig = errors.New("more than the limit")
-
 // hashBlob returns the SHA-256 and the size of a blob of at most limit bytes. It reads each blob once.
 func (o *objects) hashBlob(id plumbing.Hash, limit int64) (digest, error) {
 	o.mu.Lock()
@@ -175,14 +170,11 @@ func (o *objects) hashBlob(id plumbing.Hash, limit int64) (digest, error) {
 	if ok && d.size <= limit {
 		return d, nil
 	}
-	size, r, err := o.open(plumbing.BlobObject, id)
+	size, r, err := o.open(plumbing.BlobObject, id, limit)
 	if err != nil {
 		return digest{}, err
 	}
 	defer r.Close()
-	if size > limit {
-		return digest{}, fmt.Errorf("%d bytes are %w of %d", size, errTooBig, limit)
-	}
 	h := sha256.New()
 	if n, err := io.Copy(h, r); err != nil {
 		return digest{}, err

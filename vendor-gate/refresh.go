@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path"
 	"slices"
@@ -281,7 +282,7 @@ func (f *refresh) write(name string, entries map[string][]byte) error {
 // checkout writes a file of the new commit. It gets a time before that of the index, so that git has no reason to
 // doubt the entry: to look at the content it would run filters over it, and these may make something else of it.
 func (f *refresh) checkout(name string, file vendoredFile) error {
-	_, content, err := f.r.objects.open(plumbing.BlobObject, file.id)
+	_, content, err := f.r.objects.open(plumbing.BlobObject, file.id, math.MaxInt64)
 	if err != nil {
 		return err
 	}

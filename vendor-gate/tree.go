@@ -195,7 +195,7 @@ type fileSet struct {
 const maxDepth = 80
 
 // files lists what is a gate's in its directory dir, whose tree is gate: manifest.json and all below files/. More than
-// limit files, or something that is no regular file, is an error.
+// limit files or directories, or something that is no regular file, is an error.
 func (o *objects) files(gate tree, dir string, limit int) (fileSet, error) {
 	set := fileSet{make(map[string]vendoredFile), make(map[plumbing.Hash]bool)}
 	if e := gate.find(manifestName); e != nil {
@@ -210,27 +210,39 @@ func (o *objects) files(gate tree, dir string, limit int) (fileSet, error) {
 	if e.mode&modeType != modeDir {
 		return fileSet{}, fmt.Errorf("%q is %s in git, not a directory", dir+"/"+filesName, e.kind())
 	}
-	return set, o.addAll(set, e, dir+"/"+filesName, limit, 0)
+	d := &descent{o, set, limit, 0}
+	return set, d.addAll(e, dir+"/"+filesName, 0)
 }
 
-// addAll adds all files below the directory e to the set.
-func (o *objects) addAll(set fileSet, e *treeEntry, dir string, limit, depth int) error {
+// A descent adds all files below a directory to a set. It counts directories as well: a tree may hold itself many times
+// over, and a few of them without a single file stand for more directories than can be walked.
+type descent struct {
+	*objects
+	set   fileSet
+	limit int
+	dirs  int
+}
+
+func (d *descent) addAll(e *treeEntry, dir string, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("%q lies too deep", dir)
 	}
-	t, err := o.tree(e.id)
+	if d.dirs++; d.dirs > d.limit+1 { // files/ itself is none of the gate's
+		return fmt.Errorf("%q: with it there are more than the limit of %d directories", dir, d.limit)
+	}
+	t, err := d.tree(e.id)
 	if err != nil {
 		return err
 	}
-	set.trees[e.id] = true
+	d.set.trees[e.id] = true
 	for i := range t {
 		name := dir + "/" + t[i].name
 		if t[i].mode&modeType == modeDir {
-			err = o.addAll(set, &t[i], name, limit, depth+1)
-		} else if len(set.files) > limit {
-			err = fmt.Errorf("%q: with it there are more than the limit of %d entries", name, limit)
+			err = d.addAll(&t[i], name, depth+1)
+		} else if len(d.set.files) > d.limit {
+			err = fmt.Errorf("%q: with it there are more than the limit of %d entries", name, d.limit)
 		} else {
-			err = set.add(&t[i], name)
+			err = d.set.add(&t[i], name)
 		}
 		if err != nil {
 			return err
