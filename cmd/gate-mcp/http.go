@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -106,6 +108,19 @@ func (s *server) streamable() http.Handler {
 		SessionTimeout: sessionIdle, MaxRequestBodyBytes: maxBody, Logger: s.log,
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			body, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
+			if fault := unanswerable(body); err == nil && fault != nil {
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusBadRequest)
+				w.Write(refusalOf(body, fault))
+				return
+			}
+			r.Body = struct {
+				io.Reader
+				io.Closer
+			}{io.MultiReader(bytes.NewReader(body), r.Body), r.Body}
+		}
 		if r.Header.Get("Mcp-Protocol-Version") >= sessionless {
 			single.ServeHTTP(w, r)
 			return

@@ -116,6 +116,19 @@ func TestBothErasAreServedOverHTTP(t *testing.T) {
 			}
 		})
 	}
+	t.Run("an id that would come back as another", func(t *testing.T) {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url, strings.NewReader(`{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}`))
+		w.must(err)
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		answer, err := headers{"Authorization": "Bearer " + s.token}.RoundTrip(r)
+		w.must(err)
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		if err != nil || answer.StatusCode != http.StatusBadRequest || !strings.Contains(string(body), `"id":1.5,"error":{"code":-32600`) {
+			t.Errorf("%s: %s, %v", answer.Status, body, err)
+		}
+	})
 	t.Run("a session is a job", func(t *testing.T) {
 		first, second := s.mustDial("2025-06-18", nil), s.mustDial("2025-06-18", nil)
 		a, b := w.result(w.call(first, "fail", `{}`)), w.result(w.call(second, "say", `{"word": "a"}`))

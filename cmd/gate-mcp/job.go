@@ -5,10 +5,10 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -88,14 +88,12 @@ type calls struct {
 	over     bool // no more are to come
 }
 
-var errEnding = errors.New("the server is ending")
-
 // begin returns a context for a call of a session, which ends with the session and the server as well.
 func (c *calls) begin(ctx context.Context, session string) (own context.Context, done func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.over {
-		return nil, nil, errEnding
+		return nil, nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the server is ending"}
 	}
 	if c.sessions == nil {
 		c.sessions = make(map[string]map[*context.CancelFunc]struct{})

@@ -120,6 +120,9 @@ func (s *server) list(ctx context.Context, r *mcp.ListToolsRequest) (*mcp.ListTo
 
 func (s *server) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	name, _ := ctx.Value(toolName{}).(string)
+	if name == "" {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the call names no tool"}
+	}
 	data, err := callOf(name, r.Params.Arguments)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -85,6 +87,11 @@ func (l *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 }
 
 func (l *lines) Write(_ context.Context, m jsonrpc.Message) error {
+	if r, ok := m.(*jsonrpc.Response); ok && r.Error != nil {
+		if coded := new(jsonrpc.Error); !errors.As(r.Error, &coded) { // of the SDK, about the order of requests; it has no code for that
+			r.Error = &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: r.Error.Error()}
+		}
+	}
 	data, err := jsonrpc.EncodeMessage(m)
 	if err != nil {
 		return fmt.Errorf("encode a message: %w", err)
@@ -163,7 +170,27 @@ func decode(line []byte, long bool) (jsonrpc.Message, *jsonrpc.Error) {
 	if err != nil {
 		return fault(jsonrpc.CodeInvalidRequest, "the line is no JSON-RPC 2.0 message: %v", err)
 	}
-	return m, nil
+	return m, unanswerable(line)
+}
+
+// unanswerable says what is wrong with a message that the SDK would take, and answer under another id or not at all.
+func unanswerable(message []byte) *jsonrpc.Error {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(message, &members) != nil {
+		return nil // the SDK says so
+	}
+	id, named := members["id"]
+	if _, ok := members["method"]; !ok && members["result"] == nil && members["error"] == nil {
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the message has neither method nor result nor error"}
+	}
+	if !named || len(id) > 0 && id[0] == '"' {
+		return nil
+	}
+	const most = 1 << 53 // beyond it, numbers are rounded
+	if n, err := strconv.ParseInt(string(id), 10, 64); err != nil || n < -most || n > most {
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the id is neither a string nor an integer of at most 53 bits"}
+	}
+	return nil
 }
 
 // refuse answers a line that is no message, and tells whoever started this program.
@@ -173,12 +200,19 @@ func (l *lines) refuse(line []byte, fault *jsonrpc.Error) {
 		shown = shown[:100]
 	}
 	l.say("a line on standard input was not taken: %s; it begins with %q", fault.Message, shown)
+	if err := l.write(refusalOf(line, fault)); err != nil {
+		l.say("it could not be answered: %v", err)
+	}
+}
+
+// refusalOf is the answer to a message that was not taken.
+func refusalOf(line []byte, fault *jsonrpc.Error) []byte {
 	// The id of what could not be read is null, as JSON-RPC says, and the SDK has no word for that.
 	var envelope struct {
 		ID json.RawMessage `json:"id"`
 	}
 	id := json.RawMessage("null")
-	if json.Unmarshal(line, &envelope) == nil && len(envelope.ID) > 0 && (envelope.ID[0] == '"' || envelope.ID[0] >= '0' && envelope.ID[0] <= '9') {
+	if json.Unmarshal(line, &envelope) == nil && len(envelope.ID) > 0 && strings.ContainsAny(string(envelope.ID[0]), `"-0123456789`) {
 		id = envelope.ID
 	}
 	data, err := json.Marshal(struct {
@@ -186,10 +220,8 @@ func (l *lines) refuse(line []byte, fault *jsonrpc.Error) {
 		ID      json.RawMessage `json:"id"`
 		Error   *jsonrpc.Error  `json:"error"`
 	}{"2.0", id, fault})
-	if err == nil {
-		err = l.write(data)
-	}
 	if err != nil {
-		l.say("it could not be answered: %v", err)
+		panic(err) // an id that was read, and texts
 	}
+	return data
 }

@@ -271,6 +271,13 @@ func TestALineThatIsNoMessageIsAnsweredAndNoMore(t *testing.T) {
 		{"17\n", "null", jsonrpc.CodeInvalidRequest},
 		{`{"id": "me", "method": "ping"}` + "\n", `"me"`, jsonrpc.CodeInvalidRequest},
 		{`{"jsonrpc": "2.0", "id": {}, "method": "ping"}` + "\n", "null", jsonrpc.CodeInvalidRequest},
+		{`{"jsonrpc": "2.0", "id": null, "method": "ping"}` + "\n", "null", jsonrpc.CodeInvalidRequest},
+		{`{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}` + "\n", "1.5", jsonrpc.CodeInvalidRequest},
+		{`{"jsonrpc": "2.0", "id": -9007199254740993, "method": "ping"}` + "\n", "-9007199254740993", jsonrpc.CodeInvalidRequest},
+		{`{"jsonrpc": "2.0", "id": 3}` + "\n", "3", jsonrpc.CodeInvalidRequest},
+		{`{"jsonrpc": "2.0", "id": 4, "Method": "ping"}` + "\n", "4", jsonrpc.CodeInvalidRequest},
+		{`{"jsonrpc": "2.0", "id": 5, "method": "tools/list"}` + "\n", "5", jsonrpc.CodeInvalidRequest}, // before it is initialized
+		{modern(6, "tools/call", `"arguments": {}`), "6", jsonrpc.CodeInvalidParams},
 		{`[` + strings.TrimSpace(modern(1, "tools/list", "")) + "]\n", "null", jsonrpc.CodeInvalidRequest},
 	} {
 		_, err := io.WriteString(stdin, "\r\n"+test.line) // an empty line is nothing
