@@ -41,7 +41,7 @@ type Catalogue struct {
 	Steps  int // that one job may take
 	Tools  []Tool
 	Digest string // SHA-256 of the bytes of tools.json
-	// From says whose word it is that this catalogue counts. Open sets it.
+	// From says whose word it is that this catalogue counts. open sets it.
 	From Source
 }
 

@@ -95,4 +95,4 @@ type Host struct {
 }
 
 // List returns the catalogue that is in force.
-func (h *Host) List(ctx context.Context) (*Catalogue, error) { return Open(ctx, h.Place) }
+func (h *Host) List(ctx context.Context) (*Catalogue, error) { return open(ctx, h.Place) }

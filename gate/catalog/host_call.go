@@ -65,7 +65,7 @@ type call struct {
 // do goes through the steps in the order of the package comment.
 func (c *call) do(ctx context.Context, data []byte) {
 	var err error
-	if c.catalogue, err = Open(ctx, c.Place); err != nil {
+	if c.catalogue, err = open(ctx, c.Place); err != nil {
 		c.result.fail(gaveUp(ctx, err))
 		return
 	}

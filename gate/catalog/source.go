@@ -31,9 +31,9 @@ type Source struct {
 	Commit string `json:"commit,omitempty"` // that HEAD is
 }
 
-// Open reads the catalogue that is in force. It is complete: in order, frozen, and let into force by a person. Which
+// open reads the catalogue that is in force. It is complete: in order, frozen, and let into force by a person. Which
 // programs there are on this machine is not looked at yet.
-func Open(ctx context.Context, p Place) (*Catalogue, error) {
+func open(ctx context.Context, p Place) (*Catalogue, error) {
 	files, from, err := p.read(ctx)
 	if err != nil {
 		return nil, err

@@ -62,14 +62,14 @@ type Gate interface {
 	Turns
 }
 
-// DefaultLimit is how long a hook may take. Clients give it ten seconds or more; many run the command if it takes longer.
-const DefaultLimit = 1800 * time.Millisecond
+// defaultLimit is how long a hook may take. Clients give it ten seconds or more; many run the command if it takes longer.
+const defaultLimit = 1800 * time.Millisecond
 
 // Options say how a hook is answered.
 type Options struct {
 	// Open opens the gate. It is called once, within the limit.
 	Open  func(ctx context.Context) (Gate, error)
-	Limit time.Duration // 0: DefaultLimit
+	Limit time.Duration // 0: defaultLimit
 	// Cwd finds the directory of the hook's own process, for clients that do not say where a call would run.
 	Cwd func() (string, error)
 	// Env is the environment of the hook's own process: where the shell of the call finds its programs.
@@ -98,7 +98,7 @@ func Run(ctx context.Context, client string, in io.Reader, out, errOut io.Writer
 	}
 	limit := o.Limit
 	if limit <= 0 {
-		limit = DefaultLimit
+		limit = defaultLimit
 	}
 	clock := time.NewTimer(limit)
 	defer clock.Stop()
