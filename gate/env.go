@@ -70,6 +70,9 @@ func (j *judge) builtinSets(i int, c *call.Call, seen map[string]bool) {
 			j.computed(i, w, seen)
 		}
 		return
+	case "alias":
+		j.aliases(i, c)
+		return
 	case "readonly", "local", "read", "printf", "mapfile", "readarray", "getopts", "unset", "wait", "test", "[":
 	default:
 		return
@@ -102,6 +105,23 @@ func (j *judge) builtinSets(i int, c *call.Call, seen map[string]bool) {
 		if exports || policy.Dangerous(name) {
 			seen[name] = true
 			j.variable(i, name)
+		}
+	}
+}
+
+// aliases objects to an alias of a name that the line goes on to use: a client's shell may have turned aliases on.
+func (j *judge) aliases(i int, c *call.Call) {
+	for _, w := range c.Argv[1:] {
+		name, _, ok := strings.Cut(w, "=")
+		if !ok && !slices.Contains(c.Meta.DynamicArgs, w) {
+			continue
+		}
+		for n := i + 1; n < len(j.calls); n++ {
+			if later := &j.calls[n]; ok && later.Argv[0] == name || !ok && later.Meta.Operator != "wrap" {
+				j.add(Reason{Stage: StageEnv, Call: i, Rule: name, Text: fmt.Sprintf("with this alias %s is another command where aliases are on", later.Argv[0]),
+					Hint: "write the command out"})
+				return
+			}
 		}
 	}
 }

@@ -45,3 +45,29 @@ paths: {deny: [".env*", secret/**], reads_must_exist: false}
 		row{"python3 -c 'run([\"git\",\"push\"" + strings.Repeat(",\"-v\"", 400) + ",\"--force\"])'", "ask dynamic"})
 	h.rows(rows)
 }
+
+// What people write every day, and what only looks like it.
+func TestEverydayLines(t *testing.T) {
+	newHost(t, `version: 1
+check_flags: off
+dynamic_values: deny
+unlisted: deny
+allow: [alias, cd, curl, echo, ls, mapfile, npm ci, printf, read, sed -i, sed, sort, unzip, git log, npx prettier, sudo systemctl status]
+paths: {root: /, redirects: ["out/**"]}
+`).files("a", "b/c", "x.zip").rows([]row{
+		// IFS is followed by the shell; programs must not find it set
+		{"while IFS= read -r l; do echo \"$l\"; done < a", "allow"}, {"IFS=, read -ra p <<< 'a,b'; echo \"${p[0]}\"", "allow"}, {"IFS=$'\\n'; for f in $(ls); do echo $f; done", "allow"},
+		{"IFS= mapfile -t l < a", "allow"}, {"IFS=_ ls", "deny env"}, {"export IFS=_; ls", "deny env"}, {"IFS=_; c=mystery_x; $c", "deny entry"},
+		// a shell of a client may have aliases on
+		{"alias ls='mystery x'\nls", "deny env"}, {"alias a=b \"$X\"; ls", "deny env"}, {"alias ll='ls -l'; ls; alias", "allow"},
+		// output options of what exists to read
+		{"curl -O https://example.org/f", "deny paths"}, {"curl -sOJ https://example.org/f", "deny dynamic"}, {"curl https://example.org/f", "allow"},
+		{"sed -i s/a/b/ a", "allow"}, {"sed -i 's/a/b/w c' a", "deny paths"}, {"sed 's/a/b/w c' a", "deny paths"}, {"sort -o c a", "deny paths"}, {"unzip -q x.zip -d b", "allow"},
+		{"git log --output=c", "deny paths"},
+		// [[ ]] is no program; what an entry goes on with is covered
+		{"[[ -f a && ! -d b ]] && ls", "allow"}, {"[ -f a ]", "deny entry"}, {"[[ -v 'x[$(mystery)]' ]]", "deny shell"},
+		{"npx prettier --check .", "allow"}, {"npx mystery", "deny entry"}, {"sudo systemctl status x", "allow"}, {"systemctl status x", "deny entry"},
+		// loops that change directory
+		{"for d in b; do cd $d && ls && cd ..; done", "allow"}, {"ls | while read -r d; do cd /tmp; npm ci; done", "allow"}, {"while read -r d; do cd \"$d\"; ls > out/x; done", "deny dynamic"},
+	})
+}
