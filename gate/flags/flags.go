@@ -7,7 +7,8 @@
 //     marked uncertain rather than guessed.
 //   - Harvester runs one binary, and only one that the caller named, to get such texts: structured completion where the
 //     binary is known to have it, then --help, then the manual page. The run is confined (confine.go): it can write
-//     nothing, reach no network, ask nobody, and ends after ten seconds. No operand is ever passed.
+//     nothing, reach no network, ask nobody, and ends after ten seconds. No operand is ever passed, but for the word of a
+//     "--help all" that the program itself has named.
 //   - Store keeps what was harvested, one file per binary and subcommand. An entry counts only on the machine and for the
 //     very file that it was made from (Identity); anything else is a miss. Stores are asked in order of trust. One below
 //     the agent's home is a guard against accidents: the agent can write it.

@@ -78,7 +78,8 @@ type asking struct {
 	program program
 	found   Help
 	sources []string
-	listed  bool // a list of options was found, not only a usage line
+	listed  bool   // a list of options was found, not only a usage line
+	said    string // all that it printed when it was asked for help, help or not: it may name another way to ask
 }
 
 // ask goes from the most to the least precise source. Names from completion come without what is known of their values,
@@ -98,15 +99,19 @@ func (a *asking) ask(m marks) error {
 			return err
 		}
 	}
-	for _, more := range []string{"--help-all", "--help-long", "--help-hidden", "--helpfull", "--help-full"} {
-		if f := a.found.Find(more); f != nil && f.Value == None && len(asks) == 1 {
-			if err := a.help(append(slices.Clone(a.sub), more), true); err != nil {
+	for _, more := range []string{"--help-all", "--help-long", "--help-hidden", "--helpfull", "--help-full", "--help all", "--help full"} {
+		f := a.found.Find(more)
+		if len(asks) == 1 && (f != nil && f.Value == None || f == nil && mentions(a.said, more)) {
+			if err := a.help(append(slices.Clone(a.sub), strings.Fields(more)...), true); err != nil {
 				return err
 			}
 		}
 	}
-	if len(a.found.Flags) == 0 && !stops(a.path) {
-		if err := a.help(append(slices.Clone(a.sub), "-h"), false); err != nil {
+	for _, other := range []string{"-h", "-help", "-?", "--usage", "--longhelp"} {
+		if len(a.found.Flags) > 0 || stops(a.path) || other != "-h" && !mentions(a.said, other) {
+			continue
+		}
+		if err := a.help(append(slices.Clone(a.sub), other), false); err != nil {
 			return err
 		}
 	}
@@ -150,6 +155,7 @@ func (a *asking) help(args []string, meant bool) error {
 	if len(Parse(text).Flags) == 0 {
 		text += "\n" + string(out.stderr)
 	}
+	a.said += text
 	lower := strings.ToLower(text)
 	if out.late || (out.code != 0 || !meant) && !strings.Contains(lower, "usage") && !strings.Contains(lower, "options:") {
 		return nil

@@ -75,6 +75,36 @@ func TestHarvestOfRealPrograms(t *testing.T) {
 	}
 }
 
+func TestAProgramSaysHowElseItIsAsked(t *testing.T) {
+	for name, test := range map[string]struct{ text, want string }{
+		"more help in the text": {
+			`case $1 in --help) echo "usage: x
+  --help   Show help (also try --help-long)."; ;; --help-long) echo "usage: x
+  --deep   d";; esac`, "--help:n --deep:n",
+		},
+		"all of curl's kind": {
+			`case "$*" in --help) echo "Usage: x
+ -a   a
+For all options use \"--help all\"."; ;; "--help all") echo "Usage: x
+ -a   a
+ -b   b";; esac`, "-a:n -b:n",
+		},
+		"another flag": {
+			`case $1 in -help) echo "usage: x [-q]" >&2; exit 1;; *) echo "unknown option $1, try x -help" >&2; exit 255;; esac`, "-q:n",
+		},
+		"only -h, on the standard error, with a failure": {
+			`case $1 in -h) echo "Usage: x [-B] [-f file]" >&2; exit 1;; *) echo "x: bad" >&2; exit 2;; esac`, "-B:n -f:r",
+		},
+		"nothing that it does not name": {
+			`case $1 in -help) echo "usage: x [-q]";; *) echo "bad" >&2; exit 2;; esac`, "",
+		},
+	} {
+		if got := show(harvest(t, script(t, test.text)).Help); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
 func TestAConfinedProgramChangesNothing(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "there"), "old")
