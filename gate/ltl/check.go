@@ -10,12 +10,12 @@ import (
 
 // The limits of a formula. They are far beyond what a person writes.
 const (
-	MaxText   = 64 << 10 // bytes of text
-	MaxNodes  = 4096     // formulas in a formula, names in lists and values included
-	MaxDepth  = 200      // formulas around a formula
-	MaxNumber = 1 << 20  // counts, distances and indices
-	MaxCount  = 64       // count_before of a formula that a later call can change
-	MaxNested = 4        // count_before in count_before
+	maxText   = 64 << 10 // bytes of text
+	maxNodes  = 4096     // formulas in a formula, names in lists and values included
+	maxDepth  = 200      // formulas around a formula
+	maxNumber = 1 << 20  // counts, distances and indices
+	maxCount  = 64       // count_before of a formula that a later call can change
+	maxNested = 4        // count_before in count_before
 )
 
 // Check returns what is wrong with f: the first thing that Parse would not read back, or that is beyond the limits.
@@ -25,8 +25,8 @@ func Check(f Formula) error {
 	if err := c.formula(f, nil, 0); err != nil {
 		return fmt.Errorf("formula: %w", err)
 	}
-	if n := len(f.String()); n > MaxText {
-		return fmt.Errorf("formula: %d bytes of text, and %d are the limit: split it into several formulas", n, MaxText)
+	if n := len(f.String()); n > maxText {
+		return fmt.Errorf("formula: %d bytes of text, and %d are the limit: split it into several formulas", n, maxText)
 	}
 	return nil
 }
@@ -35,11 +35,11 @@ type checker struct{ nodes int }
 
 func (c *checker) count(n, depth int) error {
 	c.nodes += n
-	if c.nodes > MaxNodes {
-		return fmt.Errorf("more than %d parts: split it into several formulas", MaxNodes)
+	if c.nodes > maxNodes {
+		return fmt.Errorf("more than %d parts: split it into several formulas", maxNodes)
 	}
-	if depth > MaxDepth {
-		return fmt.Errorf("nested deeper than %d: use lists and fewer parentheses", MaxDepth)
+	if depth > maxDepth {
+		return fmt.Errorf("nested deeper than %d: use lists and fewer parentheses", maxDepth)
 	}
 	return nil
 }
@@ -158,11 +158,11 @@ func (c *checker) atom(f Formula, vars []string, depth int) error {
 			return fmt.Errorf("%q is no operator between formulas", f.Op)
 		}
 	case CountBefore:
-		if counts(f) > MaxNested {
-			return fmt.Errorf("count_before within itself more than %d deep", MaxNested)
+		if counts(f) > maxNested {
+			return fmt.Errorf("count_before within itself more than %d deep", maxNested)
 		}
-		if !settled(f.F) && f.N > MaxCount {
-			return fmt.Errorf("count_before: up to %d where later calls can change what is counted", MaxCount)
+		if !settled(f.F) && f.N > maxCount {
+			return fmt.Errorf("count_before: up to %d where later calls can change what is counted", maxCount)
 		}
 		return comparison(f.Op, f.N)
 	case At:
@@ -202,8 +202,8 @@ func operands(op string, fs []Formula) error {
 }
 
 func number(n, least int) error {
-	if n < least || n > MaxNumber {
-		return fmt.Errorf("%d is not between %d and %d", n, least, MaxNumber)
+	if n < least || n > maxNumber {
+		return fmt.Errorf("%d is not between %d and %d", n, least, maxNumber)
 	}
 	return nil
 }

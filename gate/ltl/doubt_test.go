@@ -216,7 +216,7 @@ func TestMoreDoubtThanCanBeFollowedIsAnErrorAndChangesNothing(t *testing.T) {
 			before = after
 			continue
 		}
-		if !errors.Is(err, ErrDoubt) || i != maxWorlds-1 || !bytes.Equal(before, after) {
+		if !errors.Is(err, errDoubt) || i != maxWorlds-1 || !bytes.Equal(before, after) {
 			t.Errorf("doubt %d: %v", i, err)
 		}
 		return

@@ -24,7 +24,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		printed := formula.String()
-		if len(printed) > MaxText {
+		if len(printed) > maxText {
 			return // Check says so
 		}
 		again, err := Parse(printed, nil)
@@ -37,7 +37,7 @@ func FuzzParse(f *testing.F) {
 		}
 		for i, e := range trace {
 			got, err := m.Step(e)
-			if errors.Is(err, ErrOpen) {
+			if errors.Is(err, errOpen) {
 				return
 			}
 			if err != nil {

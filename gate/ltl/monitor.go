@@ -22,19 +22,19 @@ type Monitor struct {
 	scratch scratch
 }
 
-// MaxValues is the number of combinations of values that each each or some of a Monitor remembers.
-const MaxValues = 1 << 17
+// maxValues is the number of combinations of values that each each or some of a Monitor remembers.
+const maxValues = 1 << 17
 
-// ErrOpen says that more is open at once than a monitor can hold. The formula has to be split into several.
-var ErrOpen = errors.New("too many obligations are open at once: split the formula into several")
+// errOpen says that more is open at once than a monitor can hold. The formula has to be split into several.
+var errOpen = errors.New("too many obligations are open at once: split the formula into several")
 
 // NewMonitor returns a monitor that has seen no call.
 func NewMonitor(f Formula) (*Monitor, error) {
 	if err := Check(f); err != nil {
 		return nil, err
 	}
-	m := &Monitor{formula: f, text: f.String(), program: compile(f), limit: MaxValues}
-	if len(m.program.nodes) > 4*MaxNodes {
+	m := &Monitor{formula: f, text: f.String(), program: compile(f), limit: maxValues}
+	if len(m.program.nodes) > 4*maxNodes {
 		return nil, fmt.Errorf("formula: count_before makes it too large: split it into several")
 	}
 	p := m.program
@@ -69,7 +69,7 @@ func (m *Monitor) Step(e Event) (Judgement, error) {
 		for q := range next.views[i] {
 			v := &next.views[i][q]
 			if !v.base.fits(v, m.limit) {
-				return Judgement{}, fmt.Errorf("%s: %w: %d", m.text, ErrValues, m.limit)
+				return Judgement{}, fmt.Errorf("%s: %w: %d", m.text, errValues, m.limit)
 			}
 		}
 	}
@@ -178,7 +178,7 @@ func (m *Monitor) step(now *snapshot, e *Event) (snapshot, Judgement, error) {
 	}
 	if len(next.worlds) > 1 {
 		if next.worlds = p.distinct(&next); len(next.worlds) > maxWorlds {
-			return snapshot{}, Judgement{}, fmt.Errorf("%s: %w", m.text, ErrDoubt)
+			return snapshot{}, Judgement{}, fmt.Errorf("%s: %w", m.text, errDoubt)
 		}
 	}
 	return next, sum.judgement(), nil

@@ -259,7 +259,7 @@ func TestLimitsAreErrorsAndChangeNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Step(read(100)); !errors.Is(err, ErrValues) {
+	if _, err := m.Step(read(100)); !errors.Is(err, errValues) {
 		t.Fatalf("value 101: %v", err)
 	}
 	if after, _ := m.Save(); !bytes.Equal(before, after) {
@@ -279,7 +279,7 @@ func TestLimitsAreErrorsAndChangeNothing(t *testing.T) {
 			break
 		}
 	}
-	if !errors.Is(err, ErrOpen) {
+	if !errors.Is(err, errOpen) {
 		t.Errorf("4096 ways to go on: %v", err)
 	}
 }

@@ -29,8 +29,8 @@ type Names func(name string) any
 // Parse reads a formula in which names, if there are any, are found by named, which may be nil. The error is a
 // *SyntaxError.
 func Parse(text string, named Names) (Formula, error) {
-	if len(text) > MaxText {
-		return nil, &SyntaxError{MaxText, fmt.Sprintf("more than %d bytes", MaxText), "split it into several formulas"}
+	if len(text) > maxText {
+		return nil, &SyntaxError{maxText, fmt.Sprintf("more than %d bytes", maxText), "split it into several formulas"}
 	}
 	p := &parser{scanner: scanner{text: text}, named: named}
 	return p.whole()
@@ -77,8 +77,8 @@ func (p *parser) whole() (Formula, error) {
 
 // implies reads f -> g, which is right associative.
 func (p *parser) implies() (Formula, error) {
-	if p.depth++; p.depth > MaxDepth {
-		return nil, p.fail(fmt.Sprintf("nested deeper than %d", MaxDepth), "use lists and fewer parentheses")
+	if p.depth++; p.depth > maxDepth {
+		return nil, p.fail(fmt.Sprintf("nested deeper than %d", maxDepth), "use lists and fewer parentheses")
 	}
 	defer func() { p.depth-- }()
 	left, err := p.chain("|", func() (Formula, error) { return p.chain("&", p.unary) })
@@ -123,8 +123,8 @@ func (p *parser) chain(op string, operand func() (Formula, error)) (Formula, err
 
 // unary reads the prefix operators, and f U g and the like, which bind closer than these.
 func (p *parser) unary() (Formula, error) {
-	if p.depth++; p.depth > MaxDepth {
-		return nil, p.fail(fmt.Sprintf("nested deeper than %d", MaxDepth), "use lists and fewer parentheses")
+	if p.depth++; p.depth > maxDepth {
+		return nil, p.fail(fmt.Sprintf("nested deeper than %d", maxDepth), "use lists and fewer parentheses")
 	}
 	defer func() { p.depth-- }()
 	op := byte(0)
@@ -290,8 +290,8 @@ func (p *parser) integer() (int, error) {
 	if p.kind != numeral || err != nil {
 		return 0, p.fail("expected a whole number, found "+p.found(), "")
 	}
-	if n > MaxNumber {
-		return 0, p.fail(fmt.Sprintf("%d is the greatest number of calls", MaxNumber), "")
+	if n > maxNumber {
+		return 0, p.fail(fmt.Sprintf("%d is the greatest number of calls", maxNumber), "")
 	}
 	return n, p.next()
 }

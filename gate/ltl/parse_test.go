@@ -88,7 +88,7 @@ func TestErrorsHaveAPositionAndAWayOut(t *testing.T) {
 		strings.Repeat("!", 300) + `now("a")`: `nested deeper than 200: use lists and fewer parentheses`,
 		strings.Repeat("(", 300) + `now("a")`: `nested deeper than 200: use lists and fewer parentheses`,
 		strings.Repeat("true|", 5000) + `now("a")`:                                     `more than 4096 parts: split it into several formulas`,
-		strings.Repeat(" ", MaxText) + `now("a")`:                                      `65537: more than 65536 bytes: split it into several formulas`,
+		strings.Repeat(" ", maxText) + `now("a")`:                                      `65537: more than 65536 bytes: split it into several formulas`,
 		`called_with("a", x=` + strings.Repeat("[", 300):                               `nested deeper than 200`,
 		`count_before(F(now("a")), < 65)`:                                              `1: count_before: up to 64 where later calls can change what is counted`,
 		strings.Repeat("count_before(", 5) + `now("a")` + strings.Repeat(", == 1)", 5): `count_before within itself more than 4 deep`,

@@ -22,8 +22,8 @@ type table struct {
 // maxStates is the number of different memories that values can have at the same time.
 const maxStates = 4096
 
-// ErrValues says that a formula would have to remember more values than the monitor may.
-var ErrValues = errors.New("too many different values to remember")
+// errValues says that a formula would have to remember more values than the monitor may.
+var errValues = errors.New("too many different values to remember")
 
 func newTable(cells []uint32) *table {
 	return &table{class: make(map[string]int), unseen: pack(cells)}

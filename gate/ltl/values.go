@@ -8,8 +8,8 @@ import (
 
 // jsonValue reads a value as in JSON, but for the strings.
 func (p *parser) jsonValue() (any, error) {
-	if p.depth++; p.depth > MaxDepth {
-		return nil, p.fail(fmt.Sprintf("nested deeper than %d", MaxDepth), "")
+	if p.depth++; p.depth > maxDepth {
+		return nil, p.fail(fmt.Sprintf("nested deeper than %d", maxDepth), "")
 	}
 	defer func() { p.depth-- }()
 	switch {

@@ -20,8 +20,8 @@ type world struct {
 // maxWorlds is the number of worlds that a monitor follows.
 const maxWorlds = 128
 
-// ErrDoubt says that the calls that may not have run leave more ways open than a monitor can follow.
-var ErrDoubt = errors.New("too many calls may or may not have run: split the formula into several")
+// errDoubt says that the calls that may not have run leave more ways open than a monitor can follow.
+var errDoubt = errors.New("too many calls may or may not have run: split the formula into several")
 
 // split returns w with that many lanes. Until now they were the same.
 func (w world) split(lanes int) world {
@@ -46,7 +46,7 @@ func (m *Monitor) take(next *snapshot, w world, memory []int, seen *sight, quant
 		best := &w.lanes[len(w.lanes)-1]
 		after.lanes[i], witnesses[i] = r.step(&w.lanes[i], best)
 		if r.tooMuch {
-			return w, fmt.Errorf("%s: %w", m.text, ErrOpen)
+			return w, fmt.Errorf("%s: %w", m.text, errOpen)
 		}
 	}
 	worst, best := after.values(m.program)
