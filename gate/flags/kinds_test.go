@@ -15,6 +15,7 @@ func TestKindsOfLayout(t *testing.T) {
 		"no cluster in a name":     {"usage: x [-q] -off-@files\n", "-q:n"},
 		"a word for all options":   {"usage: xprog [-options ...] [--flags] FILE\n  -rv   reverse\n", "-rv:n"},
 		"two names in one bracket": {"usage: x [-f FILE | --file FILE] [-v]\n", "-f,--file:r -v:n"},
+		"operands behind a value":  {"usage: foo [-a] -o OUT FILE\n  or: foo --ref=RFILE FILE...\n  or: foo --set NAME VALUE\n", "-a:n -o:r? --ref:r --set:r2?"},
 		"thor":                     {"Options:\n  -p, [--path=PATH]          # Where\n  -f, [--force], [--no-force]  # Over\n      [--skip-git]           # no git\n", "-p,--path:r -f,--force,--no-force:n --skip-git:n"},
 		"a name in parentheses":    {"Options:\n  -v (--verbose)        more\n  -o (--output) FILE    write\n", "-v,--verbose:n -o,--output:r"},
 		"click": {

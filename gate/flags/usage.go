@@ -112,8 +112,8 @@ func (u *synopsis) sequence(s string, depth int) (from, to int) {
 				}
 			}
 			last, piped = i, false
-			if len(u.flags) > i+1 {
-				last = -1 // a cluster
+			if len(u.flags) > i+1 || depth == 0 && !u.list && u.flags[i].Value == Required {
+				last = -1 // a cluster, or --x=VALUE OPERAND
 			}
 			group = [2]int{}
 			continue
@@ -130,6 +130,8 @@ func (u *synopsis) sequence(s string, depth int) (from, to int) {
 				u.flags[last].Variadic = u.flags[last].Variadic || word != "{}"
 			case !u.list && !isPlaceholder(word) && strings.ContainsAny(word, ":.;"):
 				last = -1
+			case !u.list && !u.brief && depth == 0 && last > from && u.flags[last].Value == Required:
+				last = -1 // [-a] -o OUT FILE: an operand, unless the flag is all that the line is about
 			default:
 				f := &u.flags[last]
 				if f.Value == Required && strings.HasPrefix(s, "...") {
