@@ -147,7 +147,7 @@ func readCatalogue(dir string) (*catalog.Catalogue, error) {
 	name := filepath.Join(dir, catalog.File)
 	data, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no catalogue; a person can write one, as docs/catalog.md shows: %w", err)
+		return nil, &catalog.Error{Code: catalog.NoCatalogue, Err: fmt.Errorf("there is no catalogue; a person can write one, as docs/catalog.md shows: %w", err)}
 	}
 	if err != nil {
 		return nil, err

@@ -29,6 +29,10 @@ func (r *reader) allow(v document.Value) {
 			document.May("match", r.list(&e.Match)),
 			document.May("not_match", r.list(&e.NotMatch)),
 		})
+		if key := document.SubKey(v.Key, "only"); v.Doc.Has(key) && len(e.Only) == 0 {
+			v.Doc.Bad(key, "has nothing; leave the key out to allow the call with whatever follows")
+			return
+		}
 	}
 	if e.Text == "" {
 		return

@@ -122,6 +122,7 @@ func TestWhatIsWrongIsToldWithItsLine(t *testing.T) {
 		{"version: 1\nallow: [{call: ls, match: [cat]}]\n", `gate.yaml:2: allow[0].match: "cat" is not covered`},
 		{"version: 1\nallow: [{call: ls, match: ['ls (']}]\n", `"ls (" is not covered`},
 		{"version: 1\nallow: [{call: ls, not_match: [timeout 5 ls -l]}]\n", `allow[0].not_match: "timeout 5 ls -l" is covered`},
+		{"version: 1\nallow: [{call: git push, only: []}]\n", "allow[0].only: has nothing"},
 		{"version: 1\ndeny: [{call: git push, flags: []}]\n", "has no flags"},
 		{"version: 1\ndeny: [{call: git push, flags: [force]}]\n", `"force" is no option`},
 		{"version: 1\ndeny: [{call: git push, flags: ['--force x']}]\n", "is not read as an option of git push"},

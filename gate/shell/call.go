@@ -199,7 +199,7 @@ func (w *walker) inner(in *inner, env []Assign, own []Redirect, c ctx, st state)
 		w.childScript(in, in.Script.Text, c, st)
 	case in.FromStdin:
 		if !c.stdin.Known {
-			w.fail(StdinScript, in.Wrapper+" reads its commands from a standard input that is not known; give them with -c",
+			w.fail(StdinScript, in.Wrapper+" reads its commands from a standard input that is not known; save them, look at them, and run the file",
 				w.lastSource())
 			return st, st
 		}
