@@ -61,6 +61,9 @@ func (g *globals) replay(ctx context.Context, l ledger.Log, filter ledger.Filter
 		return err
 	}
 	r := replayEntries(ctx, entries, force, other)
+	if err := ctx.Err(); err != nil { // what was judged after it is no difference between policies
+		return err
+	}
 	r.Schema, r.Policy = "gatehouse/replay/v1", o.replay
 	if o.json {
 		err = cli.PrintJSON(g.streams.Out, r)

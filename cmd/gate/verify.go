@@ -187,7 +187,7 @@ func acceptedFinding(ctx context.Context, e config.IndexGate) finding {
 	}
 	defer accepted.Close()
 	if err := accepted.Verify(ctx); err != nil {
-		f.Text = fmt.Sprintf("gate %s: the accepted copy is damaged: %v", e.Gate, err)
+		f.Text = fmt.Sprintf("gate %s: check the accepted copy: %v", e.Gate, err)
 		return f
 	}
 	live, err := manifest.Scan(ctx, manifest.Source{Live: e.Live, Owner: uint32(os.Getuid()), Limits: e.Limits})

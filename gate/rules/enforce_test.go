@@ -171,8 +171,17 @@ func TestARuleThatSaysSomethingElseBeginsAnew(t *testing.T) {
 	l.play("allow: ls\ndeny: ls")
 	l.set = parse(t, `rules: [{id: a, why: a new reason, at_most: {call: ls, times: 1}, mode: ask}]`)
 	l.play("ask: ls")
+	l.set = parse(t, `rules: [{id: a, at_most: {call: [ls, cat], times: 1}}]`)
+	l.play("allow: ls\ndeny: ls")
+}
+
+func TestAnotherLimitGoesOnCounting(t *testing.T) {
+	l := in(t, `rules: [{id: a, at_most: {call: ls, times: 3}}]`)
+	l.play("allow: ls\nallow: ls")
 	l.set = parse(t, `rules: [{id: a, at_most: {call: ls, times: 2}}]`)
-	l.play("allow: ls\nallow: ls\ndeny: ls")
+	l.play("deny: ls")
+	l.set = parse(t, `rules: [{id: a, at_most: {call: ls, times: 3}}]`)
+	l.play("allow: ls\ndeny: ls")
 }
 
 func TestValuesThatAreForgottenHaveToBeSeenAgain(t *testing.T) {

@@ -114,14 +114,23 @@ func (p pattern) tool(e *Event) ltl.Truth {
 	return ltl.Yes
 }
 
-// digest makes the key of what a rule remembers: a rule that says something else begins anew.
+// digest makes the key of what a rule remembers: a rule that says something else begins anew. What has been counted for one
+// limit holds for another, so that a lower one takes effect at once.
 func (r *rule) digest() string {
-	sum := sha256.Sum256([]byte(r.says()))
+	sum := sha256.Sum256([]byte(r.patterns()))
 	return r.ID + "#" + hex.EncodeToString(sum[:6])
 }
 
 // says is the whole of what a rule says, as text; two rules with one text judge alike.
 func (r *rule) says() string {
+	if r.Kind == AtMost {
+		return r.patterns() + ", " + times(r.times)
+	}
+	return r.patterns()
+}
+
+// patterns is what a rule says but for the limit of at_most.
+func (r *rule) patterns() string {
 	if r.Kind == LTL {
 		return "ltl: " + r.formula
 	}
@@ -134,9 +143,6 @@ func (r *rule) says() string {
 		if p.p != nil {
 			fmt.Fprintf(&b, "%s%s", p.joint, p.p)
 		}
-	}
-	if r.Kind == AtMost {
-		b.WriteString(", " + times(r.times))
 	}
 	return b.String()
 }

@@ -16,7 +16,7 @@
 // What a rule remembers is a few bytes (native.go): whether the first call of a before is done, how many calls of an
 // at_most there were. Values are kept as digests. A formula about the past keeps the values of its operators (past.go),
 // any other one its ltl.Monitor (formula.go). What is remembered is that of the rule as it stands: one that says
-// something else begins anew.
+// something else begins anew, but for the limit of at_most.
 //
 // What is not known counts against the call: an argument that only the run will tell, a call that its spec did not
 // understand, a call that may not have run (Doubt): it meets no requirement and counts against every limit, in rules of
