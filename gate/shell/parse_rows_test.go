@@ -139,6 +139,8 @@ var parseTests = []struct{ line, want string }{
 		`c • ;? cd d • ; rm f @/w/d|/w`},
 	{`for d in a b; do cd $d; rm f; cd ..; done`,
 		`cd a • ; rm f @/w/a|/w • ; cd .. @/w/a|/w • ; cd b @/w|/|/w/a • ; rm f @/w/b|/b|/w/a/b|/w|/|/w/a • ; cd .. @/w/b|/b|/w/a/b|/w|/|/w/a`},
+	{`unset x; rm "${x:-'a b'}" ${x:-'a b'} "$(rm ${x:-'$c'})"; y=1; rm "${y#'$1'}" "${y//'"'/'}'}"`,
+		`unset x • $() rm $c • ; rm «'a b'» ⟨${x:-'a b'}⟩… ⟨$(rm ${x:-'$c'})⟩ • ; rm 1 1`},
 	{`while c; do cd d; rm f; done; rm g`,
 		`* c @/w|… • ;?* cd d @/w|… • ;?* rm f @/w/d|/w|… • ; rm g @/w|…`},
 	{`for d in *; do cd "$d"; rm f; cd ..; done`,

@@ -36,6 +36,11 @@ func (w *walker) script(text string, d dialect, c ctx, st *state) {
 		w.fail(e.Kind, e.Message, e.Source)
 		return
 	}
+	if strings.Contains(text, "${") && strings.Contains(text, "'") {
+		if w.literalQuotes(file, false); w.err != nil {
+			return
+		}
+	}
 	if e := guardHeredocs(file, text); e != nil {
 		w.fail(e.Kind, e.Message, e.Source)
 		return

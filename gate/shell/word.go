@@ -170,9 +170,12 @@ func (e *expander) parts(parts []syntax.WordPart, quoted bool) {
 			}
 		case *syntax.SglQuoted:
 			e.begun = true
-			if p.Dollar {
+			switch {
+			case p.Dollar:
 				e.add(e.w.ansiC(p.Value))
-			} else {
+			case quoted: // "${x:-'a'}"
+				e.add("'" + p.Value + "'")
+			default:
 				e.add(p.Value)
 			}
 		case *syntax.DblQuoted:
