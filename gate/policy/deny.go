@@ -17,6 +17,11 @@ func (p *Policy) Denied(c *call.Call, h Host) (*Entry, Match) {
 	case c.Form != nil && strings.HasPrefix(c.Form.Path[0], "git-") && len(c.Form.Path) == 1:
 		c = undashed(c)
 		name = c.Form.Path[0]
+	case c.Form != nil && len(c.Form.Path) > 2 && c.Form.Path[1] == "container" && (c.Form.Path[0] == "docker" || c.Form.Path[0] == "podman"):
+		if e, m := p.Denied(ungrouped(c), h); m != No {
+			return e, m
+		}
+		name = c.Form.Path[0]
 	case c.Form != nil:
 		name = c.Form.Path[0]
 	case len(c.Argv) > 0:
@@ -55,6 +60,21 @@ func undashed(c *call.Call) *call.Call {
 	form := call.Form{Path: []string{"git", sub}, More: c.Form.More}
 	form.Parts = append([]call.Part{{Role: call.Subcommand, Value: sub, Level: 1}}, c.Form.Parts...)
 	return &call.Call{Argv: c.Argv, Form: &form, Elsewhere: c.Elsewhere}
+}
+
+// ungrouped reads docker container rm as docker rm.
+func ungrouped(c *call.Call) *call.Call {
+	form := call.Form{Path: append([]string{c.Form.Path[0]}, c.Form.Path[2:]...), Lost: c.Form.Lost, More: c.Form.More}
+	for _, part := range c.Form.Parts {
+		if part.Role == call.Subcommand && part.Level == 1 {
+			continue
+		}
+		if part.Level > 1 {
+			part.Level--
+		}
+		form.Parts = append(form.Parts, part)
+	}
+	return &call.Call{Name: c.Name, Argv: c.Argv, Meta: c.Meta, Form: &form, Elsewhere: c.Elsewhere}
 }
 
 // refuses compares the call with one entry for the same executable.

@@ -50,6 +50,7 @@ func TestADenyEntryStandsWhateverTheOrderAndSpelling(t *testing.T) {
 		{"git push --force", []string{"git-push --force", "/usr/lib/git-core/git-push -f"}, nil, []string{"git-push", "git-pull --force"}},
 		{"rm build", []string{"rm build", "rm -r build", "rm ./build", "rm build/ x"}, []string{"rm $X", "rm buil*"}, []string{"rm x build"}},
 		{"rm src/", []string{"rm src/a", "rm ./src/a/b", "rm src"}, []string{"rm src/*"}, []string{"rm a"}},
+		{"docker rm -f", []string{"docker rm -f a", "docker container rm -f a", "docker --context x container rm a --force"}, nil, []string{"docker container ls -a", "docker container rm a"}},
 		{"sudo", []string{"sudo ls", "sudo -u x ls"}, nil, []string{"ls sudo"}},
 		{"sh -c", []string{"sh -c ls", "sh -ec ls"}, nil, []string{"sh x.sh"}},
 		{"[[", []string{"[ x ]", "test x", "[[ x ]]"}, nil, []string{"ls"}},
