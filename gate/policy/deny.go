@@ -11,17 +11,25 @@ import (
 // Denied returns the entry that stands against c, or against what c runs elsewhere, and how sure that is. The call must
 // have its Form; without it every entry for its name stands against it.
 func (p *Policy) Denied(c *call.Call, h Host) (*Entry, Match) {
+	if c.Form != nil && strings.HasPrefix(c.Form.Path[0], "git-") && len(c.Form.Path) == 1 {
+		c = undashed(c)
+	}
+	e, m := p.deniedAs(c, h)
+	if m != Yes && c.Form != nil {
+		if other := twin(c); other != nil {
+			if e, m := p.deniedAs(other, h); m != No {
+				return e, m
+			}
+		}
+	}
+	return e, m
+}
+
+// deniedAs is Denied for the one way in which c says it.
+func (p *Policy) deniedAs(c *call.Call, h Host) (*Entry, Match) {
 	var maybe *Entry
 	name := ""
 	switch {
-	case c.Form != nil && strings.HasPrefix(c.Form.Path[0], "git-") && len(c.Form.Path) == 1:
-		c = undashed(c)
-		name = c.Form.Path[0]
-	case c.Form != nil && len(c.Form.Path) > 2 && c.Form.Path[1] == "container" && (c.Form.Path[0] == "docker" || c.Form.Path[0] == "podman"):
-		if e, m := p.Denied(ungrouped(c), h); m != No {
-			return e, m
-		}
-		name = c.Form.Path[0]
 	case c.Form != nil:
 		name = c.Form.Path[0]
 	case len(c.Argv) > 0:
@@ -60,21 +68,6 @@ func undashed(c *call.Call) *call.Call {
 	form := call.Form{Path: []string{"git", sub}, More: c.Form.More}
 	form.Parts = append([]call.Part{{Role: call.Subcommand, Value: sub, Level: 1}}, c.Form.Parts...)
 	return &call.Call{Argv: c.Argv, Form: &form, Elsewhere: c.Elsewhere}
-}
-
-// ungrouped reads docker container rm as docker rm.
-func ungrouped(c *call.Call) *call.Call {
-	form := call.Form{Path: append([]string{c.Form.Path[0]}, c.Form.Path[2:]...), Lost: c.Form.Lost, More: c.Form.More}
-	for _, part := range c.Form.Parts {
-		if part.Role == call.Subcommand && part.Level == 1 {
-			continue
-		}
-		if part.Level > 1 {
-			part.Level--
-		}
-		form.Parts = append(form.Parts, part)
-	}
-	return &call.Call{Name: c.Name, Argv: c.Argv, Meta: c.Meta, Form: &form, Elsewhere: c.Elsewhere}
 }
 
 // refuses compares the call with one entry for the same executable.
@@ -140,7 +133,7 @@ func (f *form) begins(c *call.Call) Match {
 				at[j+1] = max(at[j+1], min(at[j], m))
 			}
 			switch {
-			case value: // it may be none of the words
+			case value, c.Form.Path[0] == "cargo" && strings.HasPrefix(part.Value, "+"): // it may be none of the words: a toolchain is none
 			case part.Open:
 				at[j] = min(at[j], Maybe)
 			default:
@@ -188,7 +181,7 @@ func (o *option) in(c *call.Call, h Host) Match {
 		if part.Role == call.Dashes {
 			ended = true
 		}
-		m := max(o.like(part), o.refspec(c, part))
+		m := max(o.like(part), o.refspec(c, part), o.forced(c, i))
 		if m == Maybe && part.Role == call.Stranger && !part.HasValue {
 			m = o.next(c.Form.Parts[i+1:], part.Word+1)
 		}
@@ -213,6 +206,19 @@ func (o *option) refspec(c *call.Call, part *call.Part) Match {
 		return No
 	}
 	if part.Value[0] == '+' && o.flag == "--force" || part.Value[0] == ':' && o.flag == "--delete" {
+		return Yes
+	}
+	return No
+}
+
+// forced reports whether a part and another one say together what git branch has one letter for: -d -f is -D.
+func (o *option) forced(c *call.Call, i int) Match {
+	if c.Name != "git_branch" || !slices.Contains(c.Form.Parts[i].Names, map[string]string{"-D": "-d", "-M": "-m", "-C": "-c"}[o.flag]) {
+		return No
+	}
+	if slices.ContainsFunc(c.Form.Parts, func(p call.Part) bool {
+		return p.Role == call.Flag && p.Flag == "--force" || p.Role == call.Stranger && (p.Flag == "-f" || p.Flag == "--force")
+	}) {
 		return Yes
 	}
 	return No
