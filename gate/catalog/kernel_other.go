@@ -14,13 +14,13 @@ import (
 
 var errNoKernel = &Error{Code: NotConfined, Err: fmt.Errorf("tools of a catalogue run on Linux only: %w", errors.ErrUnsupported)}
 
-func able() error                                          { return errNoKernel }
-func dying() *syscall.SysProcAttr                          { return &syscall.SysProcAttr{Setpgid: true} }
-func openAt(string) (*os.File, error)                      { return nil, errNoKernel }
-func openPlain(string) (*os.File, error)                   { return nil, errNoKernel }
-func openBeneath(string, string, uint64) (*os.File, error) { return nil, errNoKernel }
-func byDescriptor(f *os.File) string                       { return f.Name() }
-func (c *Confine) supported() error                        { return errNoKernel }
+func able() error                                        { return errNoKernel }
+func dying() *syscall.SysProcAttr                        { return &syscall.SysProcAttr{Setpgid: true} }
+func openAt(string) (*os.File, error)                    { return nil, errNoKernel }
+func openPlain(string) (*os.File, error)                 { return nil, errNoKernel }
+func openBeneath(string, string, bool) (*os.File, error) { return nil, errNoKernel }
+func byDescriptor(f *os.File) string                     { return f.Name() }
+func (c *Confine) supported() error                      { return errNoKernel }
 
 // Stage refuses: no call starts one.
 func Stage(string, []string) {

@@ -129,7 +129,7 @@ func holdPlain(path string) (*os.File, unix.Stat_t, error) {
 // seeBeneath is see for a path below a directory that holds no link, with the links that do not lead out of it.
 func seeBeneath(dir, rel string) (spot, unix.Stat_t, error) {
 	var st unix.Stat_t
-	f, err := openBeneath(dir, rel, 0)
+	f, err := openBeneath(dir, rel, true)
 	if err != nil {
 		return spot{}, st, err
 	}
@@ -142,7 +142,7 @@ func seeBeneath(dir, rel string) (spot, unix.Stat_t, error) {
 // beneath is inside for who looks at nothing that is not below dir.
 func beneath(dir, value string) error {
 	for at := value; ; at = filepath.Dir(at) {
-		f, err := openBeneath(dir, at, 0)
+		f, err := openBeneath(dir, at, true)
 		if err == nil {
 			f.Close()
 			return nil
@@ -150,7 +150,7 @@ func beneath(dir, value string) error {
 		if !errors.Is(err, fs.ErrNotExist) {
 			return failed(PathOutside, "%q cannot be followed: %w", value, err)
 		}
-		if link, err := openBeneath(dir, at, unix.O_NOFOLLOW); err == nil {
+		if link, err := openBeneath(dir, at, false); err == nil {
 			link.Close()
 			return failed(PathOutside, "%q is a link that leads nowhere", value)
 		}
