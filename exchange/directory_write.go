@@ -140,17 +140,17 @@ func (d *Directory) Claim(ctx context.Context, id string, lease time.Duration) (
 
 func (d *Directory) claim(ctx context.Context, dir *os.Root, id string, data []byte) (Claim, error) {
 	for ctx.Err() == nil {
-		// The file that becomes the claim also says what time it is where the directory lies.
+		stored, next, err := d.stored(ctx, id)
+		if err != nil {
+			return Claim{}, err
+		}
+		// The file that becomes the claim also says what time it is where the directory lies: later than all that was read.
 		temp, err := writeTemp(dir, data)
 		if err != nil {
 			return Claim{}, err
 		}
 		defer dir.Remove(temp)
 		info, err := dir.Lstat(temp)
-		if err != nil {
-			return Claim{}, err
-		}
-		stored, next, err := d.stored(ctx, id)
 		if err != nil {
 			return Claim{}, err
 		}
