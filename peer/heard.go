@@ -27,7 +27,7 @@ func (a *alert) hear(words []word, own int) {
 		if !a.mayBeToldBy(w) || h.Spent || h.Told && (h.Over || !w.Over) || known && !h.Told && w.Over {
 			continue
 		}
-		if !h.Told || !known {
+		if !h.Told || !known || w.Round > h.Round { // who told a round may end a later one, which another told
 			h.Round = w.Round
 			if h.Round > plausible {
 				h.Round = min(h.Round, 1+a.highest(own))

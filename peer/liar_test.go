@@ -61,6 +61,26 @@ func TestNoWordOfOneHostKeepsAnAlertFromBeingTold(t *testing.T) {
 }
 
 // Nobody takes the edge off an alert about itself by saying that it is about another.
+// b told the first round and a the second; b, who is left, ends that one.
+func TestWhoToldARoundCanEndALaterOne(t *testing.T) {
+	a := &alert{Kind: Silent, Subject: "d"}
+	say := func(host string, round int, over bool) word {
+		return word{host, statement{Kind: Silent, Subject: "d", Round: round, Over: over}}
+	}
+	a.hear([]word{say("b", 1, false), say("a", 2, false)}, 0)
+	if s := standingOf(a.believed()); s.over || s.round != 2 {
+		t.Errorf("told twice: %+v", s)
+	}
+	a.hear([]word{say("b", 2, true), say("a", 2, false)}, 0)
+	if s := standingOf(a.believed()); !s.over || s.round != 2 {
+		t.Errorf("over: %+v", s)
+	}
+	a.hear([]word{say("b", 3, true), say("a", 2, false)}, 0)
+	if s := standingOf(a.believed()); s.round != 2 {
+		t.Errorf("a second end: %+v", s)
+	}
+}
+
 func TestAHostDoesNotTellAnAlertAboutItself(t *testing.T) {
 	for name, lie := range map[string]func(alert string) statement{
 		"named as it is":     func(alert string) statement { return statement{alert, Silent, "c", 1, false} },
