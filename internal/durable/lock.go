@@ -15,7 +15,7 @@ var ErrLocked = errors.New("another process is at work")
 // A Lock is held until Unlock, or until the process ends.
 type Lock struct{ f *os.File }
 
-// AcquireLock takes the lock file name and waits for it until ctx is done. The directory must be one that only the caller's
+// AcquireLock takes the lock file name and waits for it until ctx is done; if it is done already, it asks once. The directory must be one that only the caller's
 // user can write: whoever can open the file can hold the lock for ever. To open a file for reading looks harmless, so this
 // one does not allow it.
 func AcquireLock(ctx context.Context, name string) (*Lock, error) {
@@ -28,6 +28,10 @@ func AcquireLock(ctx context.Context, name string) (*Lock, error) {
 	} else if !errors.Is(err, unix.EWOULDBLOCK) {
 		f.Close()
 		return nil, fmt.Errorf("lock %s: %w", name, err)
+	}
+	if ctx.Err() != nil { // who does not wait must not stand in the queue, where the lock would come to it for a moment
+		f.Close()
+		return nil, fmt.Errorf("lock %s: %w", name, ErrLocked)
 	}
 	// The kernel keeps the queue: who asks again and again can be overtaken for ever.
 	got := make(chan error, 1)
@@ -56,5 +60,6 @@ func flock(f *os.File, how int) error {
 	}
 }
 
-// Unlock lets go of the lock. The file stays: removing it would let two processes hold it.
-func (l *Lock) Unlock() error { return l.f.Close() }
+// Unlock lets go of the lock, also where a program that is just being started has the file as well. The file stays: removing
+// it would let two processes hold it.
+func (l *Lock) Unlock() error { return errors.Join(flock(l.f, unix.LOCK_UN), l.f.Close()) }

@@ -52,6 +52,21 @@ func TestALockIsHeldByOne(t *testing.T) {
 	must(t, l.Unlock())
 }
 
+// Who asked once and was refused is in nobody's way afterwards.
+func TestWhoDoesNotWaitForALockDoesNotQueueForIt(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "lock")
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 200 {
+		l, err := AcquireLock(ended, name)
+		must(t, err)
+		if _, err := AcquireLock(ended, name); !errors.Is(err, ErrLocked) {
+			t.Fatalf("while it is held: %v", err)
+		}
+		must(t, l.Unlock())
+	}
+}
+
 func TestALockEndsWithItsProcess(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "lock")
