@@ -13,8 +13,8 @@ import (
 const account = "GATEHOUSE"
 
 // options are the server's, by its own parser, so that what it checks there is checked; the users, of whom there may be
-// ten thousand, are added afterwards.
-func options(node Node, hosts []Host) (*nats.Options, error) {
+// ten thousand, are added afterwards. The powerless are let in, and may do nothing.
+func options(node Node, hosts, powerless []Host) (*nats.Options, error) {
 	if err := node.check(); err != nil {
 		return nil, err
 	}
@@ -41,6 +41,9 @@ func options(node Node, hosts []Host) (*nats.Options, error) {
 	opts.Nkeys = append(opts.Nkeys, &nats.NkeyUser{Nkey: admin, Account: in})
 	for _, host := range hosts {
 		opts.Nkeys = append(opts.Nkeys, &nats.NkeyUser{Nkey: host.Key, Account: in, Permissions: permissions(host.Name)})
+	}
+	for _, host := range powerless {
+		opts.Nkeys = append(opts.Nkeys, &nats.NkeyUser{Nkey: host.Key, Account: in, Permissions: nothing()})
 	}
 	return opts, nil
 }

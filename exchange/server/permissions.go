@@ -37,3 +37,9 @@ func permissions(host string) *nats.Permissions {
 		Subscribe: &nats.SubjectPermission{Allow: []string{jetstream.Inbox(host) + ".>"}},
 	}
 }
+
+// nothing is what a powerless host may do.
+func nothing() *nats.Permissions {
+	all := &nats.SubjectPermission{Deny: []string{">"}}
+	return &nats.Permissions{Publish: all, Subscribe: all}
+}

@@ -30,6 +30,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -88,6 +89,7 @@ type Server struct {
 	lock *durable.Lock // of its data
 
 	reloading sync.Mutex
+	hosts     []Host // those it runs for
 }
 
 // Start starts a node for the hosts. What the server has to say, it says to log, line by line.
@@ -100,11 +102,11 @@ func Start(ctx context.Context, node Node, hosts []Host, log func(string)) (*Ser
 }
 
 func launch(ctx context.Context, node Node, hosts []Host, log func(string)) (_ *Server, err error) {
-	opts, err := options(node, hosts)
+	opts, err := options(node, hosts, nil)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{node: node}
+	s := &Server{node: node, hosts: hosts}
 	if s.lock, err = lockData(node.Store); err != nil {
 		return nil, err
 	}
@@ -152,19 +154,46 @@ func lockData(dir string) (*durable.Lock, error) {
 	return lock, err
 }
 
-// Reload takes another list of hosts, and certificates that were renewed.
+// Reload takes another list of hosts, and certificates that were renewed. What a host that is no longer on the list sends
+// after Reload has returned is not stored.
 func (s *Server) Reload(hosts []Host) error {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
-	opts, err := options(s.node, hosts)
-	if err == nil {
-		opts.Port = s.Addr().Port // a free port that was found stays
-		err = s.srv.ReloadOptions(opts)
-	}
+	err := s.reload(hosts)
 	if err != nil {
 		return fmt.Errorf("reload node %s: %w", s.node.Name, err)
 	}
+	s.hosts = hosts
 	return nil
+}
+
+// reload takes the rights of hosts that are gone before it cuts them off: nats-server closes a connection in the background,
+// and may still read from it, and store what it has read, when its own reload has returned.
+func (s *Server) reload(hosts []Host) error {
+	if gone := without(s.hosts, hosts); len(gone) > 0 {
+		if err := s.reloadOptions(hosts, gone); err != nil {
+			return err
+		}
+	}
+	return s.reloadOptions(hosts, nil)
+}
+
+func (s *Server) reloadOptions(hosts, powerless []Host) error {
+	opts, err := options(s.node, hosts, powerless)
+	if err != nil {
+		return err
+	}
+	opts.Port = s.Addr().Port // a free port that was found stays
+	return s.srv.ReloadOptions(opts)
+}
+
+// without is those of hosts whose keys are not among the others'.
+func without(hosts, others []Host) []Host {
+	stays := map[string]bool{}
+	for _, host := range others {
+		stays[host.Key] = true
+	}
+	return slices.DeleteFunc(slices.Clone(hosts), func(host Host) bool { return stays[host.Key] })
 }
 
 // Addr is where the node listens for hosts.
