@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -145,11 +147,11 @@ func (c *cleaner) value(name string, v any, depth int) any {
 		return list
 	case map[string]any:
 		object := make(map[string]any, min(len(v), 100))
-		for key, item := range v {
+		for _, key := range slices.Sorted(maps.Keys(v)) { // so that what is kept of a large one is no matter of chance
 			if c.full(len(object), depth) {
 				break
 			}
-			object[c.short(key)] = c.value(key, item, depth+1)
+			object[c.short(key)] = c.value(key, v[key], depth+1)
 		}
 		return object
 	default:

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -202,6 +203,21 @@ func TestCredentialsAndLongTextsAreNotKept(t *testing.T) {
 	}
 	if r := verify(t, l); r.Break != nil {
 		t.Error(r.Break)
+	}
+}
+
+func TestOfManyArgumentsTheFirstByNameAreKept(t *testing.T) {
+	l := newLog(t)
+	args := make(map[string]any)
+	for i := range 150 {
+		args[fmt.Sprintf("k%03d", i)] = true
+	}
+	if err := l.Append(t.Context(), &Entry{Kind: Decision, Verdict: Deny, Tool: &Tool{Name: "Write", Args: args}}); err != nil {
+		t.Fatal(err)
+	}
+	kept := slices.Sorted(maps.Keys(all(t, l)[0].Tool.Args))
+	if len(kept) != 100 || kept[0] != "k000" || kept[99] != "k099" {
+		t.Errorf("%d were kept: %v", len(kept), kept)
 	}
 }
 
