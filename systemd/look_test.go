@@ -88,6 +88,36 @@ func TestOwnProcessIsSeenAsItIs(t *testing.T) {
 	}
 }
 
+func TestTheClocksAreReadAsOfOneMoment(t *testing.T) {
+	const set = 1000 * time.Hour
+	for pause := range 6 { // before this reading the machine has other things to do
+		reads, now := 0, time.Hour
+		c, err := readClockBy(func(id int32, at *unix.Timespec) error {
+			if reads++; reads == pause {
+				now += 5 * time.Second
+			}
+			moment := now
+			if id == unix.CLOCK_REALTIME {
+				moment += set
+			}
+			*at = unix.NsecToTimespec(int64(moment))
+			return nil
+		})
+		if err != nil || c.mono != c.boot || c.real.UnixNano() != int64(c.boot+set) {
+			t.Errorf("a pause before reading %d: %+v, %v", pause, c, err)
+		}
+	}
+	now := time.Hour
+	c, err := readClockBy(func(_ int32, at *unix.Timespec) error { // it always has
+		now += 10 * time.Millisecond
+		*at = unix.NsecToTimespec(int64(now))
+		return nil
+	})
+	if err != nil || c.mono-c.boot > 20*time.Millisecond {
+		t.Errorf("on a busy machine: %+v, %v", c, err)
+	}
+}
+
 func TestAProcessThatCannotBeLookedAtIsLeftToTheControlGroups(t *testing.T) {
 	proc := t.TempDir()
 	for _, dir := range []string{"1", "7/cgroup"} { // which is no file there
