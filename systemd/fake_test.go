@@ -209,7 +209,7 @@ func testSource(root string) manifest.Source {
 func TestAManagerThatChangesItsMindIsNoFaultAndNoAnswer(t *testing.T) {
 	var asked atomic.Uint32
 	fake := says(func(p map[string]dbus.Variant) { p["MainPID"] = dbus.MakeVariant(asked.Add(1)) })
-	c := Checker{Dir: t.TempDir(), BootID: "boot", dial: fake.dial(t)}
+	c := Checker{Dir: t.TempDir(), BootID: "boot", Timeout: time.Minute, dial: fake.dial(t)}
 	p := c.Check(t.Context(), Watch{Gate: "claude", Unit: "agent.service", Files: []string{"plugin/**"}}, testSource("/nowhere"), nil)
 	if p.Verdict != Unknown || p.Fault || !strings.Contains(p.Reason, "faster than it can be looked at") {
 		t.Errorf("%+v", p)

@@ -224,7 +224,7 @@ var realCases = []struct {
 		b.write("index.js", "other")
 		b.want(Stale, BySnapshot, "")
 	}},
-	{"notify", "[Service]\nType=notify\nNotifyAccess=all\nExecStart=/bin/sh -c '" + waitFor("/run/notify.go") + "; systemd-notify --ready; exec sleep infinity'\n", func(b *bench) {
+	{"notify", "[Service]\nType=notify\nNotifyAccess=all\nExecStart=/bin/bash -c 'exec 3<>/srv/idle; while [ ! -e /run/notify.go ]; do read -t 0.05 -u 3; done; systemd-notify --ready; exec sleep infinity'\n", func(b *bench) {
 		b.ctl("start", "--no-block", b.Unit)
 		b.await("start")
 		b.pass()
