@@ -455,11 +455,11 @@ func TestServeSaysWhatItsOptionsMean(t *testing.T) {
 		}
 	}
 	d := h.serve(t, "--listen", "0.0.0.0:0", "--listen-anywhere", "--no-passes")
+	d.cancel()
+	<-d.code
 	if !strings.Contains(d.said.String(), "asks nobody who they are; keep it behind") {
 		t.Errorf("it does not say what that means: %s", d.said)
 	}
-	d.cancel()
-	<-d.code
 }
 
 // TestServeTakesASocketOfSystemd starts this test anew with a socket as its fourth descriptor, as systemd does.
