@@ -67,7 +67,7 @@ func (c *Checker) userSockets(uid uint32) []socket {
 }
 
 // ask asks a manager for units. Each question takes a new connection, so there is none that could have gone stale, and
-// is asked again until the time is up: while it re-executes itself a manager does not answer.
+// is asked up to three times: while it re-executes itself a manager does not answer.
 func (c *Checker) ask(ctx context.Context, sockets []socket, units ...string) ([]unitState, error) {
 	return c.askWithin(ctx, c.timeout(), sockets, units)
 }
