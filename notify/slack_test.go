@@ -2,9 +2,11 @@ package notify
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -16,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/slack-go/slack"
 	"github.com/slack-go/slack/slacktest"
+	"golang.org/x/sys/unix"
 )
 
 func TestSlackThrottledThenBrokenThenFineShowsOneMessage(t *testing.T) {
@@ -325,15 +328,34 @@ func TestAMissingScopeIsNamed(t *testing.T) {
 
 func TestNobodyListeningIsARefusalThatPasses(t *testing.T) {
 	server := newSlackServer(t)
-	server.Close()
+	server.URL = "http://" + deafAddress(t)
+	resolver := &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errInjected }}
+	nameless := &http.Transport{DialContext: (&net.Dialer{Resolver: resolver}).DialContext}
 	message := newMessage("agent-1", t0(), []Notice{{ID: "x#1"}})
 	for _, sink := range []Sink{
-		server.sink(""), NewWebhook(server.URL, "", nil), NewWebhook("http://no-such-host.invalid", "", nil),
+		server.sink(""), NewWebhook(server.URL, "", nil), NewWebhook("http://no-such-host.invalid", "", nameless),
 	} {
 		if fault := judge(sink.Send(t.Context(), message)); !fault.Refused || fault.Permanent {
 			t.Errorf("%s: %+v", sink.Name(), fault)
 		}
 	}
+}
+
+// deafAddress is one at which nobody listens, nor anybody else can begin to.
+func deafAddress(t *testing.T) string {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(fd) })
+	if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	bound, err := unix.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("127.0.0.1:%d", bound.(*unix.SockaddrInet4).Port)
 }
 
 func TestSlacksOwnTestServerTakesTheMessage(t *testing.T) {
