@@ -17,6 +17,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// becoming is what the stage says when nothing is left but to become the tool. Whoever ends without it was not the tool:
+// a Go program that gets no thread or no memory ends itself, with the exit status 2.
+const becoming = "\n"
+
 // become confines this process as the order says and becomes the tool. It returns only if that could not be done, and
 // then the tool has not run.
 func become() (Code, error) {
@@ -53,6 +57,9 @@ func become() (Code, error) {
 	// Last, since this program may need more than the tool is given.
 	if err := o.Limits.apply(); err != nil {
 		return NotConfined, err
+	}
+	if _, err := unix.Write(reportDescriptor, []byte(becoming)); err != nil {
+		return Fault, fmt.Errorf("say that the tool begins: %w", err)
 	}
 	err = syscall.Exec(o.Argv[0], o.Argv, o.Env)
 	code := ExecutableMissing

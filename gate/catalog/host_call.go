@@ -207,10 +207,11 @@ func (c *call) outcome(ctx context.Context, r ran, err error) error {
 	if err != nil {
 		return err
 	}
+	c.result.Stdout, c.result.Stderr, c.result.Cut = r.stdout, r.stderr, r.cut
 	if !r.Started {
 		return failed(r.Code, "%s", r.Fault)
 	}
-	c.result.Ran, c.result.Stdout, c.result.Stderr, c.result.Cut, c.result.Killed = true, r.stdout, r.stderr, r.cut, r.Left
+	c.result.Ran, c.result.Killed = true, r.Left
 	c.result.Signal = r.Signal
 	if r.Signal == "" && r.Exit >= 0 {
 		c.result.Exit = &r.Exit

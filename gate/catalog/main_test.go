@@ -124,7 +124,7 @@ func tool(what string, args []string) int {
 			}
 		}
 	case "connect":
-		c, err := net.DialTimeout("tcp", args[0], time.Second)
+		c, err := net.DialTimeout("tcp", args[0], time.Minute)
 		if err != nil {
 			return fail(err)
 		}

@@ -166,7 +166,9 @@ func TestAGateThatFailsIsNoRefusal(t *testing.T) {
 }
 
 func TestATermSignalComesFirst(t *testing.T) {
-	w := newWorld(t, 10, entry("sleep", "", `"sleep", "mark"`, `, "timeout_seconds": 1`))
+	// One that has no handler: the kernel itself ends it, so that SIGKILL comes too late on the slowest machine.
+	sleep := strings.Replace(entry("sleep", "", `"x"`, `, "timeout_seconds": 1`), `"BIN", "tool", "x"`, `"/usr/bin/sleep", "1000"`, 1)
+	w := newWorld(t, 10, sleep)
 	if r := w.call("job", "sleep"); r.Signal != "SIGTERM" {
 		t.Errorf("ended by %s", r.Signal)
 	}
@@ -317,6 +319,16 @@ func TestASupervisorThatIsKilledIsAFault(t *testing.T) {
 	w.want(r, Fault)
 	if !r.Ended || r.Step != 1 {
 		t.Errorf("step %d, ended %t: a step that was counted and did not end well ends the job", r.Step, r.Ended)
+	}
+}
+
+// A Go program that gets no thread, since there are too many processes, ends with status 2 by itself.
+func TestWhatEndsBeforeItBecomesTheToolIsNotTheTool(t *testing.T) {
+	for how, stage := range map[string][]string{"exit status 2": {"gate", "tool", "exit", "2"}, "SIGKILL": {"gate", "tool", "kill"}} {
+		_, failure := launch(stage, nil)
+		if failure == nil || failure.Started || failure.Code != Fault || !strings.Contains(failure.Fault, "ended before that, by "+how) {
+			t.Errorf("%s: %+v", how, failure)
+		}
 	}
 }
 

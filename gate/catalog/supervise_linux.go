@@ -161,10 +161,18 @@ func launch(reexec []string, order []byte) (pid int, failure *report) {
 	}
 	writers[0].Close()
 	said, err := io.ReadAll(io.LimitReader(readers[1], 1<<20))
-	if err == nil && len(said) == 0 {
+	if err == nil && string(said) == becoming {
 		return pid, nil // it became the tool, and its end of the pipe closed
 	}
-	syscall.Wait4(pid, nil, 0, nil)
+	var status syscall.WaitStatus
+	syscall.Wait4(pid, &status, 0, nil)
+	if err == nil && len(said) == 0 {
+		how := fmt.Sprintf("exit status %d", status.ExitStatus())
+		if status.Signaled() {
+			how = unix.SignalName(status.Signal())
+		}
+		return fault(fmt.Errorf("what was to become it ended before that, by %s; there may be too many processes or too little memory", how))
+	}
 	r := &report{}
 	if err := json.NewDecoder(bytes.NewReader(said)).Decode(r); err != nil {
 		return fault(err)
