@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -50,6 +51,10 @@ func tool(what string, args []string) int {
 	switch what {
 	case "flood":
 		io.Copy(os.Stdout, io.LimitReader(endless{}, 1<<20))
+	case "while": // as long as the test wants
+		for enough := errors.New("not yet"); enough != nil; time.Sleep(time.Millisecond) {
+			_, enough = os.Stat(filepath.Join(args[0], "enough"))
+		}
 	case "family": // a child that has a child; both in sessions of their own and deaf to SIGTERM
 		child("parent")
 		stubborn(args[0])
@@ -127,7 +132,7 @@ func (w *world) catalogue(steps int) string {
 		{"forbidden", none, `"/usr/bin/echo"`, ``},
 		{"fail", none, `"/usr/bin/ls", "/dev/null/none"`, ``},
 		{"late", none, `"/usr/bin/sleep", "1000"`, `, "timeout_seconds": 1`},
-		{"while", none, `"/usr/bin/sleep", "2.5"`, ``}, // a little longer than two reports of progress
+		{"while", none, `"` + w.program + `", "tool", "while", "` + w.bait + `"`, ``},
 		{"flood", none, `"` + w.program + `", "tool", "flood"`, ``},
 		{"family", none, `"` + w.program + `", "tool", "family", "` + w.bait + `"`, ``},
 	} {

@@ -294,9 +294,9 @@ func TestALineThatIsNoMessageIsAnsweredAndNoMore(t *testing.T) {
 			t.Errorf("%.60q is answered with %s", test.line, answers.Text())
 		}
 	}
-	if !strings.Contains(said.String(), `a line on standard input was not taken: the line is not one JSON value; it begins with "npm WARN something"`) {
-		t.Error("whoever started the server is not told")
-	}
+	w.eventually("whoever started the server is told", func() bool {
+		return strings.Contains(said.String(), `a line on standard input was not taken: the line is not one JSON value; it begins with "npm WARN something"`)
+	})
 	_, err = io.WriteString(stdin, strings.TrimSpace(modern(2, "tools/call", `"name": "say", "arguments": {"word": "still"}`))+"\r\n")
 	w.must(err)
 	if !answers.Scan() || !strings.Contains(answers.Text(), `"text":"still\n"`) || !strings.Contains(answers.Text(), `"resultType":"complete"`) {
@@ -315,9 +315,17 @@ func TestProgressIsToldToWhoAsksForIt(t *testing.T) {
 	w.must(err)
 	params := &mcp.CallToolParams{Name: "while"}
 	params.SetProgressToken("token")
-	r, err := session.CallTool(t.Context(), params)
-	w.must(err)
-	if r.IsError {
+	answered := make(chan *mcp.CallToolResult, 1)
+	go func() {
+		r, err := session.CallTool(t.Context(), params)
+		if err != nil {
+			t.Error(err)
+		}
+		answered <- r
+	}()
+	w.eventually("progress is told twice", func() bool { return strings.Count(wire.String(), `"notifications/progress"`) >= 2 })
+	w.must(os.WriteFile(filepath.Join(w.bait, "enough"), nil, 0o600))
+	if r := <-answered; r != nil && r.IsError {
 		t.Error(text(r))
 	}
 	w.must(session.Close())
