@@ -1,14 +1,23 @@
 package catalog
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
 )
 
 // maxRead bounds how much output of a tool is read at all; more ends it.
 const maxRead = 256 << 20
+
+// maxPipe is as much as a pipe holds, unless root let it hold more.
+const maxPipe = 1 << 20
 
 // A window keeps the head and the tail of what is written to it.
 type window struct {
@@ -50,6 +59,26 @@ func (w *window) Write(p []byte) (int, error) {
 		p = p[k:]
 	}
 	return n, nil
+}
+
+// take reads a pipe to its end or until its deadline. What lies in the pipe then is taken all the same, once: after a
+// deadline that has passed, however slow this process was, nothing more is read of a file.
+func (w *window) take(pipe *os.File) {
+	if _, err := io.Copy(w, pipe); !errors.Is(err, os.ErrDeadlineExceeded) {
+		return
+	}
+	pipe.SetReadDeadline(time.Time{})
+	raw, err := pipe.SyscallConn()
+	if err != nil {
+		return
+	}
+	raw.Read(func(fd uintptr) bool {
+		rest := make([]byte, maxPipe)
+		if n, err := unix.Read(int(fd), rest); err == nil {
+			w.Write(rest[:n])
+		}
+		return true // more is not waited for
+	})
 }
 
 func (w *window) bytes() int64 {

@@ -116,7 +116,7 @@ func (h *Host) run(ctx context.Context, t *Tool, o order, progress func(Progress
 	copied := make(chan struct{}, 2)
 	for i := range outputs {
 		go func() {
-			io.Copy(outputs[i], readers[2+i])
+			outputs[i].take(readers[2+i])
 			copied <- struct{}{}
 		}()
 	}

@@ -214,6 +214,24 @@ func TestAWindowKeepsHeadAndTail(t *testing.T) {
 	}
 }
 
+func TestOutputIsTakenHoweverLateOneComesToIt(t *testing.T) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	defer write.Close() // somebody still has it, and is not waited for
+	text := strings.Repeat("0123456789", 5000)
+	if _, err := write.WriteString(text); err != nil {
+		t.Fatal(err)
+	}
+	read.SetReadDeadline(time.Unix(1, 0))
+	w := newWindow(2*len(text), func() {})
+	if w.take(read); w.bytes() != int64(len(text)) {
+		t.Errorf("%d bytes of %d", w.bytes(), len(text))
+	}
+}
+
 func TestAnEndlessFloodIsEnded(t *testing.T) {
 	ended := 0
 	w := newWindow(20, func() { ended++ })
