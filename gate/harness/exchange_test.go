@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -88,7 +89,14 @@ func exchange(t *testing.T, file string) {
 		if i < len(inputs)-1 && with != "attended" {
 			wrong = ""
 		}
-		exit = harness.Run(t.Context(), client, strings.NewReader(strings.TrimSuffix(input, "\n")), &out, &errOut, p.options(t, flags, wrong))
+		run := func(t *testing.T) {
+			exit = harness.Run(t.Context(), client, strings.NewReader(strings.TrimSuffix(input, "\n")), &out, &errOut, p.options(t, flags, wrong))
+		}
+		if wrong == "hang" { // its limit ends while it hangs, however slow the machine is before that
+			synctest.Test(t, run)
+			continue
+		}
+		run(t)
 	}
 	got := map[string]string{"stdout": p.fold(out.String()), "stderr": p.fold(errOut.String()), "exit": fmt.Sprintln(exit)}
 	if update {
@@ -191,9 +199,11 @@ func (p site) options(t *testing.T, flags []string, wrong string) harness.Option
 	if wrong == "log" {
 		options.Disk = durable.Disk{Around: func(durable.Step, func() error) error { return errors.New("no space left on device") }}
 	}
-	o.Limit = 30 * time.Second // what is recorded is not what a slow machine makes of it
+	o.Limit = unhurried
+	end := make(chan struct{})
 	if wrong == "hang" {
 		o.Limit = 300 * time.Millisecond
+		t.Cleanup(func() { close(end) })
 	}
 	o.Open = func(context.Context) (harness.Gate, error) {
 		if wrong == "open" {
@@ -205,7 +215,7 @@ func (p site) options(t *testing.T, flags []string, wrong string) harness.Option
 		}
 		switch wrong {
 		case "hang":
-			return hanging{g}, nil
+			return hanging{g, end}, nil
 		case "panic":
 			return panicking{g}, nil
 		}
@@ -214,14 +224,17 @@ func (p site) options(t *testing.T, flags []string, wrong string) harness.Option
 	return o
 }
 
-// hanging waits for a disk that does not answer, whatever the context says.
-type hanging struct{ harness.Gate }
+// hanging waits for a disk that does not answer before the end of the test, whatever the context says.
+type hanging struct {
+	harness.Gate
+	end chan struct{}
+}
 
-func (hanging) Decide(context.Context, gate.Request) (gate.Decision, error) { select {} }
-func (hanging) Ran(context.Context, gate.Request, gate.Outcome) error       { select {} }
-func (hanging) Prompt(context.Context, gate.Request) error                  { select {} }
-func (hanging) Finish(context.Context, gate.Request) ([]gate.Reason, error) { select {} }
-func (hanging) Start(context.Context, gate.Request) (string, error)         { select {} }
+func (h hanging) Decide(context.Context, gate.Request) (d gate.Decision, err error) { <-h.end; return }
+func (h hanging) Ran(context.Context, gate.Request, gate.Outcome) (err error)       { <-h.end; return }
+func (h hanging) Prompt(context.Context, gate.Request) (err error)                  { <-h.end; return }
+func (h hanging) Finish(context.Context, gate.Request) (r []gate.Reason, err error) { <-h.end; return }
+func (h hanging) Start(context.Context, gate.Request) (text string, err error)      { <-h.end; return }
 
 // panicking has a fault in it.
 type panicking struct{ harness.Gate }
