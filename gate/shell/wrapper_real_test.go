@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -93,7 +94,11 @@ func runReal(t *testing.T, line string) (calls []string, output string) {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	log, probe := filepath.Join(dir, "log"), filepath.Join(dir, "probe")
 	text := "#!/bin/sh\n{ printf PROBE; for a; do printf ' %s' \"$a\"; done; echo; } >> " + log + "\n"
-	if err := os.WriteFile(probe, []byte(text), 0o755); err != nil {
+	// A process that another test starts meanwhile would hold the script open to write, and it could not be run.
+	syscall.ForkLock.RLock()
+	err = os.WriteFile(probe, []byte(text), 0o755)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chmod(dir, 0o777); err != nil {
