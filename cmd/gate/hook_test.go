@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -389,14 +390,23 @@ func TestHookThatIsToldToEnd(t *testing.T) {
 
 func TestHookKeepsALog(t *testing.T) {
 	h := newHookHost(t)
-	for _, line := range []string{"ls", "git push --force"} {
+	say := func(input string) said {
 		cmd := h.command("claude-code")
-		cmd.Stdin = strings.NewReader(h.input(line))
-		h.run(cmd)
+		cmd.Stdin = strings.NewReader(input)
+		return h.once(cmd)
 	}
-	after := h.command("claude-code")
-	after.Stdin = strings.NewReader(strings.Replace(h.input("ls"), "PreToolUse", "PostToolUse", 1))
-	if s := h.run(after); s.exit != 0 || s.out != "" {
+	after := strings.Replace(h.input("ls"), "PreToolUse", "PostToolUse", 1)
+	var all []said
+	for range 5 { // all of it again where the machine was too busy: who is too late may have written an entry
+		if err := os.RemoveAll(h.state()); err != nil {
+			t.Fatal(err)
+		}
+		all = []said{say(h.input("ls")), say(h.input("git push --force")), say(after)}
+		if !slices.ContainsFunc(all, func(s said) bool { return strings.Contains(s.out+s.errOut, tooLate) }) {
+			break
+		}
+	}
+	if s := all[2]; s.exit != 0 || s.out != "" {
 		t.Errorf("after: exit %d, %s", s.exit, s.out)
 	}
 	data, err := os.ReadFile(filepath.Join(h.state(), "log/decisions.jsonl"))
