@@ -338,11 +338,11 @@ func (p *parser) take(i, level, option, glued int) int {
 		}
 		return i + 1
 	case i+o.values >= len(p.words) && p.open:
-		p.noteMissing(level, option)
+		p.noteMissing(level, option, i+1)
 		return len(p.words) // its value comes at run time
 	case i+o.values >= len(p.words):
 		p.failed, p.matched = true, false
-		p.noteMissing(level, option)
+		p.noteMissing(level, option, i+1)
 		if !beyond {
 			p.extra = append(p.extra, int32(i))
 		}

@@ -155,9 +155,14 @@ func (p *parser) noteHit(h *hit) {
 	}
 }
 
-// noteMissing adds an option whose value is missing.
-func (p *parser) noteMissing(level, option int) {
-	p.noteHit(&hit{level: int32(level), option: int32(option)})
+// noteMissing adds an option that has too few words behind it, and those that it has, from the word i on, as its values.
+func (p *parser) noteMissing(level, option, i int) {
+	h := hit{level: int32(level), option: int32(option)}
+	p.noteHit(&h)
+	for ; i < len(p.words); i++ {
+		h.word, h.value, h.has = int32(i), p.words[i].Text, true
+		p.noteHit(&h)
+	}
 }
 
 // noteStranger adds the word i, which looks like an option, or else an operand.

@@ -235,7 +235,7 @@ func (p *parser) bundle(i int) int {
 			next++
 		default:
 			p.failed, p.matched = true, false
-			p.noteMissing(l, o)
+			p.noteMissing(l, o, next)
 		}
 	}
 	return next
@@ -331,7 +331,7 @@ func (p *parser) findWord(i int) int {
 	}
 	if end == len(p.words) {
 		p.failed, p.matched = true, false
-		p.noteMissing(l, o)
+		p.noteMissing(l, o, len(p.words)) // an entry of a policy may end so
 		p.setAside(i)
 		return end
 	}
