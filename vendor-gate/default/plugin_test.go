@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -75,7 +76,11 @@ func playIn(t *testing.T, kind, script string, sessions []string, env ...string)
 		files["gatehouse.json"] = `{"gate":"` + gate + `"}`
 	}
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+		// A process that another test starts meanwhile would hold the gate open to write, and it could not be run.
+		syscall.ForkLock.RLock()
+		err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755)
+		syscall.ForkLock.RUnlock()
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
