@@ -169,10 +169,14 @@ func (s Store) file(id ID) string { return filepath.Join(s.dir(id), "state") }
 // link that leads nowhere nothing would be remembered, and nothing missed.
 func absent(name string) error {
 	for dir := filepath.Dir(name); ; dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		info, err := os.Lstat(dir)
+		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if _, err := os.Stat(dir); err != nil {
+		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			_, err = os.Stat(dir)
+		}
+		if err != nil {
 			return fmt.Errorf("%w: %v", ErrCorrupt, err)
 		}
 		return nil
