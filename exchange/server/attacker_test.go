@@ -39,7 +39,7 @@ func (f *fleet) attack(t *testing.T) attacker {
 		}
 	}
 	a.Conn, err = nats.Connect("nats://"+f.nodes[0].Addr().String(), nats.Nkey(public, pair.Sign),
-		nats.CustomInboxPrefix(jetstream.Inbox("a")), nats.ErrorHandler(note))
+		nats.CustomInboxPrefix(jetstream.Inbox("a")), nats.ErrorHandler(note), nats.Timeout(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +225,7 @@ func TestAHostileHostChangesNothingOfOthers(t *testing.T) {
 	}
 
 	for key, want := range map[exchange.Key]string{beat("b"): "b's own", told: "b's own", exports: "b's own", object: "content"} {
-		if e, err := b.Get(t.Context(), key); err != nil || string(e.Value) != want {
+		if e, err := b.Get(patient(t), key); err != nil || string(e.Value) != want {
 			t.Errorf("%v is now %q, %v", key, e.Value, err)
 		}
 	}
@@ -261,21 +261,21 @@ func TestAHostileHostDelaysAnAlertByItsLeaseOnly(t *testing.T) {
 		if got := ask(id, `{"lease_ns":9000000000000000000}`); !strings.Contains(got, "error") {
 			t.Errorf("a second claim of one host: %s", got)
 		}
-		c, err = b.Claim(t.Context(), id, time.Minute)
+		c, err = b.Claim(patient(t), id, time.Minute)
 		late = time.Since(begun) >= 2*time.Second
 	}
 	if err != nil || c.Holder != "a" || c.Mine {
 		t.Errorf("while a's lease lasts: %+v, %v", c, err)
 	}
 	time.Sleep(time.Until(c.Until) + 20*time.Millisecond)
-	if c, err = b.Claim(t.Context(), id, time.Minute); err != nil || !c.Mine {
+	if c, err = b.Claim(patient(t), id, time.Minute); err != nil || !c.Mine {
 		t.Errorf("after a's lease: %+v, %v", c, err)
 	}
 	// nor have it counted as more than it may be.
 	if _, err := a.Request(jetstream.Root+".claims.y.a", []byte(`{"lease_ns":9000000000000000000}`), time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	if c, err = b.Claim(t.Context(), "y", time.Minute); err != nil || c.Until.Sub(c.Since) != exchange.MaxLease {
+	if c, err = b.Claim(patient(t), "y", time.Minute); err != nil || c.Until.Sub(c.Since) != exchange.MaxLease {
 		t.Errorf("a lease of centuries counts as %v, %v", c.Until.Sub(c.Since), err)
 	}
 	// What is no claim is nobody's.
@@ -284,7 +284,7 @@ func TestAHostileHostDelaysAnAlertByItsLeaseOnly(t *testing.T) {
 		if _, err := a.Request(jetstream.Root+".claims."+id+".a", []byte(garbage), time.Minute); err != nil {
 			t.Fatal(err)
 		}
-		if c, err = b.Claim(t.Context(), id, time.Minute); err != nil || !c.Mine {
+		if c, err = b.Claim(patient(t), id, time.Minute); err != nil || !c.Mine {
 			t.Errorf("after the claim %q: %+v, %v", garbage, c, err)
 		}
 	}

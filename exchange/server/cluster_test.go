@@ -97,16 +97,7 @@ func TestNothingAcknowledgedIsLostWhenNodesDie(t *testing.T) {
 	leave()
 	wg.Wait()
 
-	x := c.connect(t, "a")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	got := make(map[string]string)
-	for e, err := range x.List(ctx, exchange.Key{Kind: exchange.Told}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		got[e.Key.String()] = string(e.Value)
-	}
+	got := collect(t, c.connect(t, "a"), exchange.Key{Kind: exchange.Told})
 	lost := 0
 	for key, value := range acked {
 		if got[key] != value {
@@ -158,12 +149,7 @@ func TestAPartitionIsNoticedAndHeals(t *testing.T) {
 	at := func(host string, i int) *jetstream.Exchange {
 		o := c.options(host)
 		o.Servers = []string{o.Servers[i]}
-		x, err := jetstream.Connect(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(x.Close)
-		return x
+		return connect(t, o)
 	}
 	inside, outside := at("b", (cutOff+1)%3), at("a", cutOff)
 	put(t, inside, beat("b"), "0")

@@ -61,7 +61,7 @@ func beat(host string) exchange.Key { return exchange.Key{Kind: exchange.Beats, 
 
 func put(t testing.TB, x exchange.Exchange, key exchange.Key, value string) {
 	t.Helper()
-	if err := x.Put(t.Context(), key, []byte(value)); err != nil {
+	if err := x.Put(patient(t), key, []byte(value)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -69,12 +69,12 @@ func put(t testing.TB, x exchange.Exchange, key exchange.Key, value string) {
 func putAndGet(t *testing.T, as func(*testing.T, string) exchange.Exchange) {
 	a, b := as(t, "a.example"), as(t, "b")
 	key := exchange.Key{Kind: exchange.Exports, Host: "a.example", Rest: "claude.2"}
-	if _, err := b.Get(t.Context(), key); !errors.Is(err, exchange.ErrNotFound) || errors.Is(err, exchange.ErrUnavailable) {
+	if _, err := b.Get(patient(t), key); !errors.Is(err, exchange.ErrNotFound) || errors.Is(err, exchange.ErrUnavailable) {
 		t.Errorf("before: %v, want not found", err)
 	}
 	put(t, a, key, "one")
 	put(t, a, key, "two")
-	got, err := b.Get(t.Context(), key)
+	got, err := b.Get(patient(t), key)
 	if err != nil || string(got.Value) != "two" || got.Key != key {
 		t.Errorf("got %+v, %v; want two", got, err)
 	}
@@ -101,7 +101,7 @@ func badKeys(t *testing.T, as func(*testing.T, string) exchange.Exchange) {
 		{exchange.Key{}, []byte("x"), nil},
 		{exchange.Key{Kind: "objects", Host: "a.example", Rest: exchange.Object("a", []byte("y")).Rest}, []byte("x"), nil},
 	} {
-		if err := a.Put(t.Context(), c.key, c.value); err == nil || c.want != nil && !errors.Is(err, c.want) {
+		if err := a.Put(patient(t), c.key, c.value); err == nil || c.want != nil && !errors.Is(err, c.want) {
 			t.Errorf("Put(%v): %v, want %v", c.key, err, c.want)
 		}
 	}
@@ -173,15 +173,15 @@ func objects(t *testing.T, as func(*testing.T, string) exchange.Exchange) {
 	for _, size := range []int{0, 1, 512 << 10, 512<<10 + 1, 3<<20 + 17} {
 		content := bytes.Repeat([]byte{byte(size), 1, 2}, size/3+1)[:size]
 		key := exchange.Object("a.example", content)
-		if _, err := b.Get(t.Context(), key); !errors.Is(err, exchange.ErrNotFound) {
+		if _, err := b.Get(patient(t), key); !errors.Is(err, exchange.ErrNotFound) {
 			t.Errorf("%d bytes, before: %v", size, err)
 		}
 		for range 2 {
-			if err := a.Put(t.Context(), key, content); err != nil {
+			if err := a.Put(patient(t), key, content); err != nil {
 				t.Fatal(err)
 			}
 		}
-		got, err := b.Get(t.Context(), key)
+		got, err := b.Get(patient(t), key)
 		if err != nil || !bytes.Equal(got.Value, content) {
 			t.Errorf("%d bytes: got %d, %v", size, len(got.Value), err)
 		}
@@ -196,7 +196,7 @@ func claims(t *testing.T, as func(*testing.T, string) exchange.Exchange) {
 		x := as(t, host)
 		for range each {
 			wg.Go(func() {
-				c, err := x.Claim(t.Context(), "silent-d.1", time.Minute)
+				c, err := x.Claim(patient(t), "silent-d.1", time.Minute)
 				if err != nil {
 					t.Error(err)
 				}
@@ -222,25 +222,25 @@ func claims(t *testing.T, as func(*testing.T, string) exchange.Exchange) {
 
 	// A lease that has ended is taken over, and what was claimed before cannot be claimed again while another holds it.
 	a, b := as(t, "a.example"), as(t, "b")
-	first, err := a.Claim(t.Context(), "silent-e.1", time.Millisecond)
+	first, err := a.Claim(patient(t), "silent-e.1", time.Millisecond)
 	if err != nil || !first.Mine {
 		t.Fatal(first, err)
 	}
 	time.Sleep(20 * time.Millisecond)
-	second, err := b.Claim(t.Context(), "silent-e.1", time.Minute)
+	second, err := b.Claim(patient(t), "silent-e.1", time.Minute)
 	if err != nil || !second.Mine {
 		t.Errorf("after the lease: %+v, %v; want it to be b's", second, err)
 	}
-	third, err := a.Claim(t.Context(), "silent-e.1", time.Minute)
+	third, err := a.Claim(patient(t), "silent-e.1", time.Minute)
 	if err != nil || third.Mine || third.Holder != "b" {
 		t.Errorf("after that: %+v, %v; want it to be b's", third, err)
 	}
-	again, err := a.Claim(t.Context(), "silent-f.1", time.Millisecond)
+	again, err := a.Claim(patient(t), "silent-f.1", time.Millisecond)
 	if err != nil || !again.Mine {
 		t.Fatal(again, err)
 	}
 	time.Sleep(20 * time.Millisecond)
-	if again, err = a.Claim(t.Context(), "silent-f.1", time.Minute); err != nil || !again.Mine {
+	if again, err = a.Claim(patient(t), "silent-f.1", time.Minute); err != nil || !again.Mine {
 		t.Errorf("nobody else: %+v, %v; want it to be a's again", again, err)
 	}
 }

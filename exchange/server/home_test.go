@@ -180,11 +180,7 @@ func TestANodeWithTLS(t *testing.T) {
 		o := jetstream.Options{Host: host, Servers: h.Servers(), CA: f.ca, Seed: f.seeds[host]}
 		return o
 	}
-	a, err := jetstream.Connect(t.Context(), options("a"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Close()
+	a := connect(t, options("a"))
 	put(t, a, beat("a"), "x")
 
 	address := strings.TrimPrefix(h.Servers()[0], "tls://")
@@ -203,7 +199,7 @@ func TestANodeWithTLS(t *testing.T) {
 			t.Errorf("with %s CA: %v", name, err)
 		}
 	}
-	if _, err := jetstream.Connect(t.Context(), options("b")); !errors.Is(err, exchange.ErrForbidden) {
+	if err := refusal(t, options("b")); !errors.Is(err, exchange.ErrForbidden) {
 		t.Errorf("b, who is not let in yet: %v", err)
 	}
 
@@ -234,12 +230,7 @@ func TestANodeWithTLS(t *testing.T) {
 		t.Error("the renewed certificate is not used")
 	}
 	put(t, a, beat("a"), "y")
-	b, err := jetstream.Connect(t.Context(), options("b"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
-	put(t, b, exchange.Key{Kind: exchange.Exports, Host: "b", Rest: "g"}, "x")
+	put(t, connect(t, options("b")), exchange.Key{Kind: exchange.Exports, Host: "b", Rest: "g"}, "x")
 
 	// The operator sees and empties.
 	nc, err := h.Dial("ex1")

@@ -51,12 +51,18 @@ func single(t *testing.T, hosts ...string) *fleet {
 	t.Helper()
 	f := newFleet(t, hosts...)
 	admin, _ := newKey(t)
-	s := start(t, Node{Name: "one", Listen: "127.0.0.1:0", Store: t.TempDir(), Size: 512 << 20, Admin: admin}, f.hosts)
+	f.run(t, Node{Name: "one", Listen: "127.0.0.1:0", Store: t.TempDir(), Size: 512 << 20, Admin: admin})
+	return f
+}
+
+// run starts the only node.
+func (f *fleet) run(t *testing.T, node Node) {
+	t.Helper()
+	s := start(t, node, f.hosts)
 	f.nodes = []*Server{s}
 	if err := s.MakeStreams(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return f
 }
 
 func start(t testing.TB, node Node, hosts []Host) *Server {
@@ -91,10 +97,22 @@ func (f *fleet) options(host string) jetstream.Options {
 
 func (f *fleet) connect(t testing.TB, host string) *jetstream.Exchange {
 	t.Helper()
-	x, err := jetstream.Connect(t.Context(), f.options(host))
-	if err != nil {
-		t.Fatal(err)
-	}
+	return connect(t, f.options(host))
+}
+
+func connect(t testing.TB, o jetstream.Options) (x *jetstream.Exchange) {
+	t.Helper()
+	eventually(t, o.Host+" connects", func() (err error) { // which a busy machine has no time for at first
+		x, err = jetstream.Connect(t.Context(), o)
+		return err
+	})
 	t.Cleanup(x.Close)
 	return x
+}
+
+// patient is a context for what a busy machine takes long for.
+func patient(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
 }

@@ -24,6 +24,7 @@ func options(node Node, hosts, powerless []Host) (*nats.Options, error) {
 	}
 	opts.NoSigs = true // the program's own
 	opts.DisableJetStreamBanner = true
+	opts.AuthTimeout = 10 // seconds, which a busy machine may take between two lines
 	var in *nats.Account
 	for _, a := range opts.Accounts {
 		if a.Name == account {

@@ -218,7 +218,7 @@ func (s *Server) admin() (*client.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return client.Connect("", client.InProcessServer(s.srv), client.Nkey(public, pair.Sign), client.MaxReconnects(0))
+	return client.Connect("", client.InProcessServer(s.srv), client.Nkey(public, pair.Sign), client.MaxReconnects(0), client.Timeout(10*time.Second))
 }
 
 func (n Node) check() error {

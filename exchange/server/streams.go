@@ -55,28 +55,17 @@ func streams(size int64, replicas int) []client.StreamConfig {
 // MakeStreams creates the streams, or brings them to what this version wants. In a cluster it waits until two of three
 // nodes have found each other.
 func (s *Server) MakeStreams(ctx context.Context) error {
-	nc, err := s.admin()
-	if err != nil {
-		return fmt.Errorf("make streams: %w", err)
-	}
-	defer nc.Close()
-	js, err := client.New(nc)
-	if err != nil {
-		return fmt.Errorf("make streams: %w", err)
-	}
 	size := s.node.Size
 	if size == 0 {
 		size = DefaultSize
 	}
 	for _, config := range streams(size, s.node.replicas()) {
 		for {
-			try, cancel := context.WithTimeout(ctx, 10*time.Second)
-			_, err := js.CreateOrUpdateStream(try, config)
-			cancel()
+			err := s.makeStream(ctx, config)
 			if err == nil {
 				break
 			}
-			select { // no leader yet, or not enough nodes
+			select { // no leader yet, not enough nodes, a busy machine, or a reload, which cuts off who is just coming in
 			case <-ctx.Done():
 				return fmt.Errorf("make stream %s: %w", config.Name, err)
 			case <-time.After(100 * time.Millisecond):
@@ -84,4 +73,21 @@ func (s *Server) MakeStreams(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// makeStream tries once, over a connection of its own: one that was lost is not made anew.
+func (s *Server) makeStream(ctx context.Context, config client.StreamConfig) error {
+	nc, err := s.admin()
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	js, err := client.New(nc)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	_, err = js.CreateOrUpdateStream(ctx, config)
+	return err
 }
