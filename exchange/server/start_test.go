@@ -54,6 +54,7 @@ func TestWhoIsCutOffWhileMakingTheStreamsComesAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	strange.Port = s.Addr().Port
+	strange.WriteDeadline = 100 * time.Millisecond // of the refusal, which a pipe takes only from who reads it
 	if err := s.srv.ReloadOptions(strange); err != nil {
 		t.Fatal(err)
 	}
