@@ -3,6 +3,7 @@ package exchange
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -371,5 +372,36 @@ func TestAnObjectThatWasChangedIsCorrupt(t *testing.T) {
 	}
 	if _, err := d.Get(t.Context(), key); err != nil {
 		t.Errorf("after it was put again: %v", err)
+	}
+}
+
+func TestAClaimTakesANameThatIsFree(t *testing.T) {
+	for by, take := range map[string]func(dir *os.Root, from, to string) error{"rename": renameNew, "link": linkNew} {
+		t.Run(by, func(t *testing.T) {
+			path := t.TempDir()
+			dir, err := os.OpenRoot(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer dir.Close()
+			for _, name := range []string{"first", "second"} {
+				if err := dir.WriteFile(name, []byte(name), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := take(dir, "first", "0"); err != nil {
+				t.Fatal(err)
+			}
+			if err := take(dir, "second", "0"); !errors.Is(err, fs.ErrExist) {
+				t.Errorf("a name that is taken: %v, want that it exists", err)
+			}
+			var stat unix.Stat_t
+			if err := unix.Stat(filepath.Join(path, "0"), &stat); err != nil || stat.Nlink != 1 {
+				t.Errorf("%d links, %v; want one", stat.Nlink, err)
+			}
+			if data, err := dir.ReadFile("0"); err != nil || string(data) != "first" {
+				t.Errorf("it holds %q, %v", data, err)
+			}
+		})
 	}
 }

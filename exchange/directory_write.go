@@ -157,19 +157,34 @@ func (d *Directory) claim(ctx context.Context, dir *os.Root, id string, data []b
 		if held, ok := Holder(id, stored, d.host, info.ModTime()); ok {
 			return held, nil
 		}
-		err = dir.Link(temp, strconv.Itoa(next))
-		if err == nil {
-			// With one link it is a file that safefs reads.
-			if err := dir.Remove(temp); err != nil {
-				return Claim{}, err
-			}
-			continue
+		err = renameNew(dir, temp, strconv.Itoa(next))
+		if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP) {
+			err = linkNew(dir, temp, strconv.Itoa(next))
 		}
-		if !errors.Is(err, fs.ErrExist) {
+		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return Claim{}, err
 		}
 	}
 	return Claim{}, fmt.Errorf("%w: %w", ErrUnavailable, ctx.Err())
+}
+
+// renameNew gives a file a name that must be free.
+func renameNew(dir *os.Root, from, to string) error {
+	f, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return unix.Renameat2(int(f.Fd()), from, int(f.Fd()), to, unix.RENAME_NOREPLACE)
+}
+
+// linkNew is renameNew where the file system has no such thing, as NFS. For a moment the file has two links, with which
+// safefs does not read it: whoever is held up there for longer than others wait may see his claim go to one of them.
+func linkNew(dir *os.Root, from, to string) error {
+	if err := dir.Link(from, to); err != nil {
+		return err
+	}
+	return dir.Remove(from)
 }
 
 // stored reads the claims of id in their order, and the number of the next one. A number whose file says nothing is
@@ -199,7 +214,7 @@ func (d *Directory) stored(ctx context.Context, id string) ([]Stored, int, error
 		}
 		var data []byte
 		var info safefs.Info
-		err := again(ctx, time.Until(patient), func() (err error) { // a claim that is being made has two links for a moment
+		err := again(ctx, time.Until(patient), func() (err error) { // a claim that is being made can have two links for a moment
 			data, info, err = tree.ReadFile(claimsDir+"/"+id+"/"+name, nil)
 			return err
 		}, safefs.InFlux, safefs.Links)
