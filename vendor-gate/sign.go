@@ -45,7 +45,7 @@ func (r *Repository) sign(ctx context.Context, who object.Signature, payload []b
 	var out, problems bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problems
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal to ask for a passphrase
-	cmd.WaitDelay = 5 * time.Second                      // what has ended was also read on a busy machine
+	cmd.WaitDelay = 5 * time.Second                      // a busy machine may be slow to read what was signed
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("sign the commit: %s: %w: %s", argv[0], errors.Join(err, ctx.Err()), lastLine(problems.String()))
 	}

@@ -15,9 +15,9 @@ var ErrLocked = errors.New("another process is at work")
 // A Lock is held until Unlock, or until the process ends.
 type Lock struct{ f *os.File }
 
-// AcquireLock takes the lock file name and waits for it until ctx is done; if it is done already, it asks once. The directory must be one that only the caller's
-// user can write: whoever can open the file can hold the lock for ever. To open a file for reading looks harmless, so this
-// one does not allow it.
+// AcquireLock takes the lock file name and waits for it until ctx is done; if it is done already, it asks once. The
+// directory must be one that only the caller's user can write: whoever can open the file can hold the lock for ever. To open
+// a file for reading looks harmless, so this one does not allow it.
 func AcquireLock(ctx context.Context, name string) (*Lock, error) {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0o200)
 	if err != nil {
